@@ -19,6 +19,7 @@ from bench import (
     queue,
     response,
     review,
+    stage,
     startup,
     tools,
 )
@@ -37,6 +38,7 @@ FIGURES: dict[str, Callable[[], list[Row]]] = {
     "matching": matching.measure,
     "models": models.measure,
     "review": review.measure,
+    "stage": stage.measure,
 }
 
 

@@ -29,6 +29,11 @@ command('AgentTools', 'List, add or remove tools of the chat, or load your own',
 command('AgentLog', 'Show or export the journal of the chat', { nargs = '*', bang = true })
 command('AgentMcp', 'List or control the MCP servers', { nargs = '*' })
 command('AgentHistory', 'Resume or fork a saved chat', { nargs = '*', bang = true })
+command(
+  'AgentSessions',
+  'List the saved chats with a preview: resume, fork, search, delete',
+  { nargs = '*' }
+)
 command('AgentInstall', 'Create or update the Python environment', { nargs = 0 })
 
 ---@param action string a command, or a function of `agentchat.keymaps`
@@ -44,6 +49,8 @@ plug({ 'n', 'i' }, 'Send', 'send', 'Send the prompt')
 plug({ 'n', 'i' }, 'Stop', 'stop', 'Stop the agent')
 plug('n', 'Approval', 'approval', 'Go to the pending approval request')
 plug('n', 'Review', 'review', 'Go to the review of the pending preview')
+plug('n', 'Fork', 'fork', 'Continue from the message under the cursor in a copy')
+plug('n', 'Sessions', '<Cmd>AgentSessions<CR>', 'List the saved chats with a preview')
 plug('n', 'File', 'file', 'Open the file under the cursor in another window')
 plug('n', 'YankCode', 'yank_code', 'Yank the block of code under the cursor')
 plug('n', 'InsertCode', 'insert_code', 'Propose to insert the block of code under the cursor')

@@ -2,7 +2,7 @@
 local actions = require('agentchat.chat.actions')
 local context = require('agentchat.prompt.context')
 local grants = require('agentchat.approval.grants')
-local history = require('agentchat.chat.history')
+local history = require('agentchat.sessions.select')
 local host = require('agentchat.host.process')
 local install = require('agentchat.host.install')
 local mcp = require('agentchat.mcp')
@@ -177,6 +177,8 @@ RUN.AgentLog = with_chat(function(chat, args)
 end)
 
 function RUN.AgentHistory(args) history.list({ words = vim.trim(args.args), fork = args.bang }) end
+
+function RUN.AgentSessions(args) history.list({ words = vim.trim(args.args), browse = true }) end
 
 function RUN.AgentMcp(args)
   local action, server = first_word(args.args)

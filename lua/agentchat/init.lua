@@ -1,7 +1,7 @@
 --- agentchat.nvim for other programs. All of it works without `setup()`.
 local actions = require('agentchat.chat.actions')
 local commands = require('agentchat.commands')
-local history = require('agentchat.chat.history')
+local history = require('agentchat.sessions.select')
 local host = require('agentchat.host.process')
 local install = require('agentchat.host.install')
 local models = require('agentchat.chat.models')
@@ -108,6 +108,15 @@ function M.history(opts)
   vim.validate('opts.words', opts.words, 'string', true)
   vim.validate('opts.fork', opts.fork, 'boolean', true)
   history.list(opts)
+end
+
+--- Lists the saved chats of this project with a preview.
+---@param opts? { words?: string } those that contain `words`
+function M.sessions(opts)
+  vim.validate('opts', opts, 'table', true)
+  opts = opts or {}
+  vim.validate('opts.words', opts.words, 'string', true)
+  history.list({ words = opts.words, browse = true })
 end
 
 --- Creates or updates the plugin's own Python environment; headless, waits until it is done.

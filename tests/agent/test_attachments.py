@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agentchat.core.messages import Reply, UserText
 from agentchat.core.tools.mentions import CapturedContext
+from agentchat.tools.builtin.catalogue import BUILTINS
 from tests.agent.scene import Scene
 
 KEY = "ghp_" + "a1B2" * 10
@@ -80,3 +81,52 @@ async def test_mentions_in_what_is_attached_mention_nothing(tmp_path: Path) -> N
     await scene.play("#file:a.md")
     assert "not attached" not in said(scene)
     assert "see #file:b.md and @bash" in said(scene)
+
+
+async def test_lines_a_directory_and_a_definition_are_attached(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/a.py").write_text("x = 1\n\n\ndef greet():\n    return x\n\n\ny = 2\n")
+    scene = Scene(tmp_path, [Reply("ok"), Reply("ok"), Reply("ok")])
+    await scene.play("see #file:src/a.py:4-5")
+    assert said(scene).startswith(
+        'see src/a.py (lines 4-5)\n\n<context name="src/a.py (lines 4-5)">\ndef greet():\n'
+    )
+    assert "y = 2" not in said(scene)
+    await scene.play("see #dir:src")
+    assert '<context name="the files in src/">\nsrc/a.py\n' in said(scene)
+    await scene.play("see #symbol:greet and #symbol:nothing")
+    definition = "src/a.py:4-5\ndef greet():\n    return x\n"
+    assert f'<context name="the definition of greet">\n{definition}' in said(scene)
+    told = "\n".join(text for _, text in scene.screen.notes)
+    assert "Nothing is attached for #symbol:nothing: no definition is found" in told
+
+
+async def test_a_file_that_was_sent_is_sent_again_as_its_changes(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    lines = [f"line {number}" for number in range(40)]
+    file.write_text("\n".join(lines))
+    scene = Scene(tmp_path, [Reply("ok")] * 3)
+    await scene.play("see #file:a.py")
+    await scene.play("see #file:a.py")
+    assert said(scene).endswith("(unchanged since it was attached before)\n</context>")
+    lines[20] = "another"
+    file.write_text("\n".join(lines))
+    await scene.play("see #file:a.py")
+    assert '<context name="the changes of a.py since it was attached">' in said(scene)
+    assert "-line 20\n+another" in said(scene)
+    assert "line 39" not in said(scene)
+
+
+async def test_a_page_is_fetched_only_after_a_question(tmp_path: Path) -> None:
+    tools = [tool for tool in BUILTINS if tool.name == "fetch"]
+    scene = Scene(tmp_path, [Reply("ok")], *tools)
+    scene.session.send("see #url:https://example.invalid/a")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    (request,) = scene.screen.questions.values()
+    assert request.prompt == "#url:https://example.invalid/a"
+    assert [url.authority for url in request.target.urls] == ["example.invalid"]
+    await scene.answer("reject")
+    await scene.finished()
+    assert said(scene) == "see #url:https://example.invalid/a"
+    told = "\n".join(text for _, text in scene.screen.notes)
+    assert "Nothing is attached for #url:https://example.invalid/a: User rejected" in told

@@ -818,3 +818,12 @@ async def test_text_shown_soon_after_a_progress_record_is_journaled_by_a_timer(
     lines = [line for line in scene.journal_lines() if line.startswith("so far")]
     assert lines == ["so far one", "so far  two"]
     assert scene.screen.said == "|one two"
+
+
+async def test_stage_mode_is_refused_where_the_workspace_has_no_overlay(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [DONE])
+    scene.session.set_mode("stage")
+    await scene.screen.until(lambda: bool(scene.screen.notes))
+    assert scene.screen.notes[0][0] == "warn"
+    assert "Stage mode needs a workspace on this machine" in scene.screen.notes[0][1]
+    assert scene.chat.policy.mode == "ask"

@@ -14,6 +14,7 @@ WRITERS = {
     "workspace/files/operations.py": "opens them through the disk",
     "journal/file.py": "the journal",
     "journal/export.py": "an export for the user",
+    "journal/index.py": "deletes a chat",
     "journal/__main__.py": "/dev/null, where a pipe was",
     "headless/command.py": "/dev/null, where a pipe was",
     "journal/ledger.py": "what was spent each day",

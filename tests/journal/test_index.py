@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from agentchat.core.messages import Message, Reply, ToolCall, ToolResult, UserText
+import pytest
+
+from agentchat.core.errors import UserError
+from agentchat.core.messages import Message, Reply, ToolCall, ToolResult, Usage, UserText
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile, journal_path
-from agentchat.journal.index import find_title, fork_chat, list_saved_chats
-from agentchat.journal.reader import read_history, read_records
+from agentchat.journal.index import delete_chat, find_title, fork_chat, list_saved_chats
+from agentchat.journal.reader import read_history, read_records, read_steps, read_totals
 from agentchat.journal.timeline import LostPreview, read_timeline
 from agentchat.journal.undo_plan import describe_lost_preview
 
@@ -138,3 +142,60 @@ def test_a_preview_that_was_left_unresolved_is_lost_with_its_process() -> None:
     assert "It changed nothing" in describe_lost_preview(lost[0])
     assert "read its files" in describe_lost_preview(lost[1])
     assert read_timeline([*records, opened, opened]).lost_previews == ()
+
+
+def test_a_fork_at_a_message_has_what_was_said_before_it(tmp_path: Path) -> None:
+    a_journal(tmp_path, "source", "/p", "one", "two", "three")
+    fork_chat(tmp_path, "source", "copy", requests=2)
+    copy = list(read_records(journal_path(tmp_path, "copy")))
+    messages = read_history(copy).messages
+    assert [message.text for message in messages] == [
+        "sent: one",
+        "Answer 1",
+        "sent: two",
+        "Answer 2",
+    ]
+    assert read_timeline(copy).turn == 2
+    (saved,) = [chat for chat in list_saved_chats(tmp_path, "/p") if chat.chat == "copy"]
+    assert saved.source == "source"
+
+
+def test_a_fork_keeps_tools_mode_model_and_the_summaries_that_it_contains(tmp_path: Path) -> None:
+    a_journal(tmp_path, "source", "/p", "one", "two")
+    kept = (r.ToolsGiven(("files",)), r.ModelChosen("ollama", "m"), r.ModeChanged("plan"))
+    journal = JournalFile.open(tmp_path, "source")
+    journal.append(*kept)
+    for length in (2, 4):
+        journal.append(r.ContextCompacted(before=1, text="short", summary="short", length=length))
+    journal.close()
+    fork_chat(tmp_path, "source", "copy", requests=1)
+    copy = [replace(record, time=0.0) for record in read_records(journal_path(tmp_path, "copy"))]
+    assert set(map(type, kept)) <= set(map(type, copy))
+    assert [step.length for step in read_steps(copy)] == [2]
+
+
+def test_what_a_fork_copied_costs_nothing_again(tmp_path: Path) -> None:
+    usage = Usage(10, 5, 15, cost=0.5)
+    journal = JournalFile.open(tmp_path, "source")
+    journal.append(r.ChatOpened("source", "/p"), r.TurnStarted(1))
+    journal.append(r.MessageRecorded(UserText("go")), r.MessageRecorded(Reply("ok", usage=usage)))
+    journal.close()
+    fork_chat(tmp_path, "source", "copy")
+    copy = JournalFile.open(tmp_path, "copy")
+    assert read_totals(copy.records()).requests == 0
+    copy.append(r.MessageRecorded(UserText("on")), r.MessageRecorded(Reply("ok", usage=usage)))
+    assert read_totals(copy.records()).cost == 0.5
+    copy.close()
+
+
+def test_a_deleted_chat_leaves_nothing_and_an_open_one_stays(tmp_path: Path) -> None:
+    a_journal(tmp_path, "chat", "/p", "one")
+    results = tmp_path / "results" / "chat"
+    results.mkdir(parents=True)
+    journal = JournalFile.open(tmp_path, "chat")
+    with pytest.raises(UserError, match="Another"):
+        delete_chat(tmp_path, "chat")
+    journal.close()
+    delete_chat(tmp_path, "chat")
+    assert not results.exists()
+    assert list_saved_chats(tmp_path, "/p") == []

@@ -159,6 +159,8 @@ def test_context_mentions_are_highlighted_and_complete(drawn: Drawn) -> None:
     assert mentioned(drawn) == ["#buffer", "#file:src/app.py", "#selection"]
     drawn.editor.keys("<Esc>ccsee #diag<C-x><C-o> in #file:src/gr<C-x><C-o>")
     assert drawn.prompt() == "see #diagnostics in #file:src/greet.py"
+    drawn.editor.keys(" #url:https://a.b/c. #dir:src #symbol:x")
+    assert mentioned(drawn)[2:] == ["#url:https://a.b/c", "#dir:src", "#symbol:x"]
 
 
 def test_names_complete_nowhere_else(drawn: Drawn) -> None:

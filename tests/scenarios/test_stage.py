@@ -329,3 +329,24 @@ def test_what_changed_meanwhile_is_kept_and_a_conflict_can_be_left_out(
     assert (workspace / "long").read_text().splitlines()[2] == "two"
     assert "mine" in (workspace / "long").read_text()
     assert (workspace / "short").read_text() == "mine\n"
+
+
+def test_staged_changes_are_offered_again_when_the_chat_is_resumed(
+    staging: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    editor = staging.editor
+    model_server.script(calls(bash("echo 1 > a")), text("Done."))
+    staging.play("go")
+    editor.lua("vim.ui.select = function(items, _, choose) choose(items[1]) end")
+    editor.command(f"bwipeout! {staging.buffer}")
+    again = Chat.open(editor, "AgentHistory")
+    assert again.id == staging.id
+    editor.wait(lambda: again.status()["pending"] == 1, why="the preview is pending again")
+    model_server.script(calls(bash("cat a")), text("Yes."))
+    again.play("still there?")
+    assert model_server.requests[-1].result.startswith("1")
+    assert "is lost" not in model_server.requests[-1].said()
+    again.focus()
+    editor.command("AgentResolve apply")
+    again.event("AgentPreviewResolved", source="stage", status="success")
+    assert (workspace / "a").read_text() == "1\n"

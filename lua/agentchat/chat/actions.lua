@@ -51,6 +51,8 @@ end
 ---@field chat string uuid
 ---@field cwd string its workspace, on this machine or another
 ---@field fork? boolean continue in a copy
+---@field requests? integer how many messages of the user the copy has, with what follows; else all
+---@field prompt? string what the prompt of the copy contains
 ---@field title? string its first prompt
 
 --- The workspace of a saved chat that is on another machine.
@@ -72,7 +74,7 @@ function M.new(saved, url, number)
     buf = buf,
     cwd = saved and not remote_of(saved) and saved.cwd or vim.fn.getcwd(-1, 0),
     remote = saved and remote_of(saved) or url,
-    saved = saved and { source = source or '' },
+    saved = saved and { source = source or '', requests = saved.requests },
     resumed = saved ~= nil,
     status = status.new(settings.get(buf).mode),
     outbox = {},
@@ -85,7 +87,7 @@ function M.new(saved, url, number)
   registry.add(chat)
   buffer.adopt(chat)
   local unsent = saved and not source and draft.take(chat.id)
-  if unsent then prompt.set(chat, unsent) end
+  if unsent or (source and saved.prompt) then prompt.set(chat, unsent or saved.prompt) end
   return chat
 end
 

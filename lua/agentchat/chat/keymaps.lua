@@ -27,6 +27,12 @@ local KEYS = {
     plug = 'Review',
     about = 'go to the review of the pending preview',
   },
+  {
+    modes = { 'n' },
+    lhs = 'gF',
+    plug = 'Fork',
+    about = 'continue from this message in a copy of the chat',
+  },
   { modes = { 'n' }, lhs = 'gf', plug = 'File', about = 'open the file under the cursor' },
   {
     modes = { 'n' },

@@ -25,7 +25,7 @@ local api = vim.api
 ---@field selection? agentchat.Selection what `#selection` means in the next message, if it was given
 ---@field resumed boolean it was on disk when it was opened
 ---@field agent? integer the agent of another program that it is for, until Python knows
----@field saved? { source: string } what Python has to resume, until it knows
+---@field saved? { source: string, requests?: integer } what Python has to resume, until it knows
 
 ---@class agentchat.ChatListener
 ---@field buffer? fun(chat: agentchat.Chat, buf: integer) it has got a buffer: its own or a review's

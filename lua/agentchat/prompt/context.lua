@@ -15,11 +15,15 @@ M.KINDS = {
   { name = 'buffer', kind = 'context', about = 'The current file, with unsaved changes' },
   { name = 'diagnostics', kind = 'context', about = 'Diagnostics of language servers and linters' },
   { name = 'diff', kind = 'context', about = 'Changes since the last commit' },
-  { name = 'file:', kind = 'context', about = 'A file, by its path' },
+  { name = 'dir:', kind = 'context', about = 'The names of the files in a directory' },
+  { name = 'file:', kind = 'context', about = 'A file or image by its path; PATH:10-40 for lines' },
   { name = 'selection', kind = 'context', about = 'The last selection in the current file' },
+  { name = 'symbol:', kind = 'context', about = 'The definition of a function, class or the like' },
+  { name = 'url:', kind = 'context', about = 'A page of the web; asks for its host' },
 }
 
 local SIMPLE = { buffer = true, selection = true, diagnostics = true, diff = true }
+local VALUED = { file = true, dir = true, symbol = true, url = true }
 local MOST = 100 -- files that completion offers
 
 --- Whether the `#` at byte `at` is within a word.
@@ -29,12 +33,13 @@ end
 
 --- The mention that begins after the `#` at byte `at`: the byte it ends on.
 local function mention_end(line, at)
-  local braced = select(2, line:find('^file:{[^{}]+}', at + 1))
-  if braced then return braced end
-  local path = line:match('^file:([^%s{}]+)', at + 1)
-  if path then
-    path = path:gsub('[.,;:!?%)%]\'"]+$', '')
-    return path ~= '' and at + #'file:' + #path or nil
+  local kind = line:match('^(%l+):', at + 1)
+  if VALUED[kind] then
+    local braced = select(2, line:find('^:{[^{}]+}', at + 1 + #kind))
+    if braced then return braced end
+    local value = line:match('^:([^%s{}]+)', at + 1 + #kind) or ''
+    value = value:gsub('[.,;:!?%)%]\'"]+$', '')
+    return value ~= '' and at + #kind + 1 + #value or nil
   end
   local word = line:match('^%l+', at + 1) or ''
   local number = word == 'buffer' and line:match('^:%d+', at + 1 + #word) or ''
@@ -161,15 +166,63 @@ function M.started(line, column)
   return { first = at - 1, base = base, braced = false }
 end
 
-local function files(chat, base)
+---@param prefix 'file'|'dir'
+local function files(chat, prefix, base)
   if chat.remote then return {} end
   local folder, start = base:match('^(.-)([^/]*)$')
   local out = {}
   for name, kind in vim.fs.dir(vim.fs.joinpath(chat.cwd, folder)) do
-    if vim.startswith(name, start) and #out < MOST then
+    local fits = vim.startswith(name, start) and (prefix == 'file' or kind == 'directory')
+    if fits and #out < MOST then
       local path = folder .. name .. (kind == 'directory' and '/' or '')
       if path:find('[%s{}]') then path = '{' .. path .. '}' end
-      table.insert(out, { word = '#file:' .. path, item = { name = path, kind = 'file' } })
+      table.insert(
+        out,
+        { word = ('#%s:%s'):format(prefix, path), item = { name = path, kind = 'file' } }
+      )
+    end
+  end
+  table.sort(out, function(a, b) return a.word < b.word end)
+  return out
+end
+
+-- How the lines of most languages begin that define a name.
+local DEFINITIONS = {
+  '^%s*%l*%s*def%s+([%w_]+)',
+  '^%s*class%s+([%w_]+)',
+  '^%s*%l*%s*function%s+[%w_.]-([%w_]+)%s*%(',
+  '^%s*%l*%s*fn%s+([%w_]+)',
+  '^%s*func%s+%b()%s*([%w_]+)',
+  '^%s*func%s+([%w_]+)',
+  '^%s*%l*%s*struct%s+([%w_]+)',
+  '^%s*%l*%s*enum%s+([%w_]+)',
+  '^%s*%l*%s*interface%s+([%w_]+)',
+  '^%s*type%s+([%w_]+)',
+}
+local SCANNED = 3000 -- lines of a buffer
+
+local function definition_in(line)
+  for _, pattern in ipairs(DEFINITIONS) do
+    local name = line:match(pattern)
+    if name then return name end
+  end
+end
+
+--- The names that the loaded buffers define.
+local function symbols(chat, base)
+  local seen, out = {}, {}
+  for _, info in ipairs(vim.fn.getbufinfo({ buflisted = 1, bufloaded = 1 })) do
+    local lines = vim.bo[info.bufnr].buftype == ''
+        and api.nvim_buf_get_lines(info.bufnr, 0, SCANNED, false)
+      or {}
+    for _, line in ipairs(lines) do
+      local name = definition_in(line)
+      if name and not seen[name] and vim.startswith(name, base) and #out < MOST then
+        seen[name] = true
+        local about = ('%s\n\n%s'):format(vim.trim(line), name_of(chat, info.bufnr))
+        local item = { name = name, kind = 'context', about = about }
+        table.insert(out, { word = '#symbol:' .. name, item = item })
+      end
     end
   end
   table.sort(out, function(a, b) return a.word < b.word end)
@@ -190,8 +243,9 @@ end
 --- The context mentions that fit what is typed.
 ---@return { word: string, item: agentchat.Name }[]
 function M.candidates(chat, started)
-  local path = started.base:match('^file:(.*)$')
-  if path then return files(chat, path) end
+  local kind, value = started.base:match('^(%l+):(.*)$')
+  if kind == 'file' or kind == 'dir' then return files(chat, kind, value) end
+  if kind == 'symbol' then return symbols(chat, value) end
   if vim.startswith(started.base, 'buffer:') then return buffers(chat) end
   local out = {}
   for _, item in ipairs(M.KINDS) do

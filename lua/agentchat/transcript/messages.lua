@@ -230,6 +230,22 @@ function M.header_rows(chat)
   return rows
 end
 
+---@class agentchat.MessageHeader
+---@field role 'user'|'agent'
+---@field row integer 0-based
+
+--- All message headers with their roles, in order; without the prompt's.
+---@return agentchat.MessageHeader[]
+function M.headers(chat)
+  local found = {}
+  for id, role in pairs(chat.transcript.headers) do
+    local row = marks.find(chat.buf, id)
+    if row then table.insert(found, { role = role, row = row }) end
+  end
+  table.sort(found, function(a, b) return a.row < b.row end)
+  return found
+end
+
 function M.folds(chat)
   local out = {}
   for _, block in pairs(chat.transcript.blocks) do

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from agentchat.agent.execution.results import ResultStore
+from agentchat.agent.prompts.expanded_prompt import prompt_call
 from agentchat.core.errors import ToolError
-from agentchat.core.messages import UserText
+from agentchat.core.messages import ToolResult, UserText
+from agentchat.core.prompts.definitions import definition_end, definition_pattern
 from agentchat.core.text import mask_secrets
 from agentchat.core.tools.mentions import (
     Attachment,
@@ -18,7 +23,8 @@ from agentchat.core.tools.mentions import (
 )
 from agentchat.core.tools.ports import Command, Frontend, Workspace
 from agentchat.core.tools.tool import ToolContext, ToolOutput, refuse_staging
-from agentchat.tools.builtin import diagnostics, read
+from agentchat.core.turn.effects import PromptCall
+from agentchat.tools.builtin import diagnostics, find, grep, read
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +32,27 @@ DIFF_SECONDS = 20.0
 DIFF = ("git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "HEAD")
 
 
+MOST_DEFINITIONS = 3
+_PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d+): ")
+UNCHANGED = "(unchanged since it was attached before)"
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedMessage:
+    """A message with its attachments, lines about them for the user, and texts of files by path."""
+
+    message: UserText
+    lines: tuple[str, ...]
+    texts: Mapping[str, str]
+
+
 class Attachments:
-    """Reads files as the ``read`` tool does: the same limits, unsaved text first."""
+    """Reads files as the ``read`` tool does: the same limits, unsaved text first.
+
+    Args:
+        touch: takes the paths of the files that a message carries.
+        start: returns the index of the first message that no summary replaces.
+    """
 
     def __init__(
         self,
@@ -35,10 +60,15 @@ class Attachments:
         results: ResultStore,
         frontend: Frontend | None,
         touch: Callable[[Iterable[str]], None],
+        start: Callable[[], int],
     ) -> None:
         self._workspace = workspace
         self._results = results
         self._touch = touch
+        self._start = start
+        self._sent: dict[str, str] = {}
+        """The texts of whole files that the model has, by path."""
+        self._sent_start = 0
         self._context = ToolContext(
             workspace=workspace,
             cwd=workspace.root,
@@ -51,15 +81,24 @@ class Attachments:
         )
 
     async def complete(
-        self, message: UserText, captured: Mapping[str, CapturedContext]
-    ) -> tuple[UserText, list[str]]:
-        """Return the message with its attachments, and lines about them for the user."""
+        self,
+        message: UserText,
+        captured: Mapping[str, CapturedContext],
+        results: Mapping[str, ToolResult],
+    ) -> CompletedMessage:
+        """Return the message with its attachments.
+
+        Args:
+            captured: what the editor had for mentions.
+            results: the results of the calls of ``mention_calls``, by mention.
+        """
         attachments: dict[str, Attachment] = {}
         problems: list[str] = []
+        texts: dict[str, str] = {}
         for mention in context_mentions(message.display_text):
             name = mention.mention
             try:
-                attachments[name] = await self._attach(mention, captured)
+                attachments[name] = await self._attach(mention, captured, results, texts)
             except ToolError as error:
                 problems.append(f"Nothing is attached for {name}: {error}")
             except Exception as error:
@@ -67,31 +106,95 @@ class Attachments:
                 problems.append(f"Nothing is attached for {name}: {error!r}")
         names = ", ".join(attachment.name for attachment in attachments.values())
         lines = [f"Attached: {names}"] if names else []
-        return add_attachments(message, attachments), [*lines, *problems]
+        return CompletedMessage(add_attachments(message, attachments), (*lines, *problems), texts)
+
+    def confirm(self, completed: CompletedMessage) -> None:
+        """Take over the texts of files that a message carries, which is in the journal now."""
+        self._sent.update(completed.texts)
 
     async def _attach(
-        self, mention: ContextMention, captured: Mapping[str, CapturedContext]
+        self,
+        mention: ContextMention,
+        captured: Mapping[str, CapturedContext],
+        results: Mapping[str, ToolResult],
+        texts: dict[str, str],
     ) -> Attachment:
-        if mention.path:
-            return await self._attach_file(mention.path)
-        if mention.mention == "#diff":
-            return await self._attach_diff()
-        if mention.mention == "#diagnostics":
-            arguments = diagnostics.DiagnosticsArguments(path=None, severity=None)
-            return _attachment("the diagnostics", await diagnostics.run(arguments, self._context))
-        return await self._attach_captured(captured.get(mention.mention, CapturedContext()))
+        match mention.kind or mention.mention:
+            case "file":
+                return await self._attach_file(*mention.file_range(), texts)
+            case "dir":
+                return await self._attach_directory(mention.value)
+            case "symbol":
+                return await self._attach_symbol(mention.value)
+            case "url":
+                return _fetched(mention, results[mention.mention])
+            case "#diff":
+                return await self._attach_diff()
+            case "#diagnostics":
+                arguments = diagnostics.DiagnosticsArguments(path=None, severity=None)
+                result = await diagnostics.run(arguments, self._context)
+                return _attachment("the diagnostics", result)
+        context = captured.get(mention.mention, CapturedContext())
+        return await self._attach_captured(context, texts)
 
-    async def _attach_file(self, path: str) -> Attachment:
+    async def _attach_file(
+        self, path: str, first: int, last: int, texts: dict[str, str]
+    ) -> Attachment:
+        """Return a file; of a whole file that was sent before only what changed since."""
         target = await self._workspace.locate(path)
         self._touch([target.path])
-        arguments = read.ReadArguments(path=path, offset=None, limit=None)
-        return _attachment(target.display_path, await read.run(arguments, self._context))
+        number = last - first + 1 if first else None
+        if number is not None and number < 1:
+            raise ToolError(f"line {last} is before line {first}.")
+        arguments = read.ReadArguments(path=path, offset=first or None, limit=number)
+        attachment = _attachment(target.display_path, await read.run(arguments, self._context))
+        if first:
+            lines = f"line {first}" if last == first else f"lines {first}-{last}"
+            return replace(attachment, name=f"{attachment.name} ({lines})")
+        if attachment.images:
+            return attachment
+        texts[target.path] = attachment.text
+        before = self._sent_before(target.path)
+        return attachment if before is None else _changes_since(attachment, before)
 
-    async def _attach_captured(self, context: CapturedContext) -> Attachment:
+    def _sent_before(self, path: str) -> str | None:
+        """Return the text of a file as the model has it; ``None`` if it has none."""
+        if self._start() != self._sent_start:  # a summary may have replaced it
+            self._sent, self._sent_start = {}, self._start()
+        return self._sent.get(path)
+
+    async def _attach_directory(self, path: str) -> Attachment:
+        """Return the names of the files in a directory and below it."""
+        target = await self._workspace.locate(path)
+        self._touch([f"{target.path}/"])
+        arguments = find.FindArguments(pattern="*", path=path, limit=None)
+        name = f"the files in {target.display_path.rstrip('/')}/"
+        return _attachment(name, await find.run(arguments, self._context))
+
+    async def _attach_symbol(self, name: str) -> Attachment:
+        """Return the definitions of a name."""
+        pattern = definition_pattern(name)
+        search = grep.GrepArguments.model_validate({"pattern": pattern, "limit": MOST_DEFINITIONS})
+        found = (await grep.run(search, self._context)).text
+        places = [match for line in found.splitlines() if (match := _PLACE.match(line))]
+        if not places:
+            raise ToolError("no definition is found; name its file with #file:PATH:10-40.")
+        parts = [await self._definition(match["path"], int(match["line"])) for match in places]
+        return Attachment(f"the definition of {name}", mask_secrets("\n\n".join(parts)))
+
+    async def _definition(self, path: str, line: int) -> str:
+        target = await self._workspace.locate(path)
+        self._touch([target.path])
+        data = await self._workspace.read(target.path)
+        lines = data.decode("utf-8", "replace").splitlines()
+        end = definition_end(lines, line - 1)
+        return "\n".join([f"{path}:{line}-{end}", *lines[line - 1 : end]])
+
+    async def _attach_captured(self, context: CapturedContext, texts: dict[str, str]) -> Attachment:
         if context.problem or not context.name:
             raise ToolError(context.problem or "there is no editor to take it from.")
         if context.path:
-            return await self._attach_file(context.path)
+            return await self._attach_file(context.path, 0, 0, texts)
         return _attachment(context.name, self._shorten(context.text))
 
     async def _attach_diff(self) -> Attachment:
@@ -109,3 +212,29 @@ class Attachments:
 
 def _attachment(name: str, result: ToolOutput) -> Attachment:
     return Attachment(name, mask_secrets(result.text), result.images)
+
+
+def mention_calls(text: str) -> dict[str, PromptCall]:
+    """Return the calls that a message makes for its mentions: ``#url`` asks as ``fetch`` does."""
+    return {
+        mention.mention: prompt_call("fetch", {"url": mention.value}, mention.mention)
+        for mention in context_mentions(text)
+        if mention.kind == "url"
+    }
+
+
+def _fetched(mention: ContextMention, result: ToolResult) -> Attachment:
+    if result.is_error:
+        raise ToolError(result.text)
+    return Attachment(mention.value, result.text, result.images)
+
+
+def _changes_since(attachment: Attachment, before: str) -> Attachment:
+    """Return what changed in a file since the model got it, unless all of it is shorter."""
+    old, new = before.splitlines(), attachment.text.splitlines()
+    if old == new:
+        return replace(attachment, text=UNCHANGED)
+    name = f"the changes of {attachment.name} since it was attached"
+    diff = "\n".join(difflib.unified_diff(old, new, "before", "now", lineterm=""))
+    shorter = len(diff) < len(attachment.text)
+    return replace(attachment, name=name, text=diff) if shorter else attachment

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from agentchat.agent.attachments import Attachments
+from agentchat.agent.attachments import Attachments, CompletedMessage, mention_calls
 from agentchat.agent.chat_tools import ChatTools
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.prompts.expanded_prompt import ExpandedPrompt, PromptExpander
@@ -28,6 +28,9 @@ class QueuedMessage:
     captured: Mapping[str, CapturedContext]
     typed: str | None = None
     command: ExpandedPrompt | None = None
+    mention_calls: Mapping[str, PromptCall] = field(default_factory=dict)
+    results: dict[str, ToolResult] = field(default_factory=dict)
+    completed: CompletedMessage | None = None
     message: UserText | None = None
     lines: tuple[str, ...] = ()
 
@@ -75,14 +78,15 @@ class MessageQueue:
                 typed, lines = self._tools.add_mentioned(item.text)
                 item.command = await self._expander.expand(typed)
                 item.typed, item.lines = typed, (*lines, *self._apply_command(item.command))
+                item.mention_calls = mention_calls(item.text)
                 calls += item.command.calls.values() if item.command is not None else ()
+                calls += item.mention_calls.values()
         return tuple(calls)
 
     def give_result(self, result: ToolResult) -> None:
         """Give the result of a call to the message that needs it."""
         for item in self._messages():
-            if item.command is not None:
-                item.command.results[result.call_id] = result
+            item.results[result.call_id] = result
 
     async def complete(self) -> tuple[Message, ...]:
         """Return messages and notes, with attachments; ``finish`` removes them one by one.
@@ -104,6 +108,8 @@ class MessageQueue:
             self._items.remove(item)
         if isinstance(message, UserText):
             self._view.add_user_message(message.display_text or message.text)
+        if isinstance(item, QueuedMessage) and item.completed is not None:
+            self._attachments.confirm(item.completed)
         if isinstance(item, QueuedMessage) and item.lines:
             self._view.add_note("info", "\n".join(item.lines))
 
@@ -136,10 +142,14 @@ class MessageQueue:
         text, command = item.typed or "", item.command
         message = UserText(text, display_text=item.text)
         if command is not None:
+            command.results = item.results
             message = UserText(command.text(), display_text=item.text, images=command.images())
             item.lines = (*command.lines(), *item.lines)
-        item.message, lines = await self._attachments.complete(message, item.captured)
-        item.lines = (*item.lines, *lines)
+        calls = item.mention_calls.items()
+        results = {mention: item.results[call.call.id] for mention, call in calls}
+        item.completed = await self._attachments.complete(message, item.captured, results)
+        item.message = item.completed.message
+        item.lines = (*item.lines, *item.completed.lines)
 
 
 def _message(item: QueuedMessage | Note) -> Message | None:

@@ -57,6 +57,8 @@ log = logging.getLogger(__name__)
 
 PLAN = "plan"
 STAGE_MODE = "stage"
+YOLO = "yolo"
+YOLO_IS_OVER = "This chat was in yolo mode. That is not restored: :AgentMode yolo sets it again."
 NO_STAGE = "The mode stays as it is. {}"
 PLAN_IS_OVER = "The user ended plan mode. You are in {} mode now."
 REFINE = "Still in plan mode: refine the plan and submit it again with resolve."
@@ -65,8 +67,9 @@ REFINE = "Still in plan mode: refine the plan and submit it again with resolve."
 class PlanMode:
     """Changes the mode of a chat; approving a plan restores the mode before ``plan``."""
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: Chat, journal: JournalWriter) -> None:
         self._chat = chat
+        self._journal = journal
         self._before = "ask"
         self._planned_from = 0
         """How many messages there were when plan mode began."""
@@ -78,11 +81,18 @@ class PlanMode:
         Returns:
             what the model must know: that what it saw of plan mode is over. Empty if it saw none.
         """
-        before, self._chat.policy.mode = self._chat.policy.mode, parse_mode(mode)
+        parsed = parse_mode(mode)
+        self._journal.record_mode(parsed)
+        before, self._chat.policy.mode = self._chat.policy.mode, parsed
         self._update_handler(before)
         is_over = before == PLAN and self._chat.policy.mode != PLAN
         saw_it = len(self._chat.history.messages) > self._planned_from
         return PLAN_IS_OVER.format(self._chat.policy.mode) if is_over and saw_it else ""
+
+    def restore(self, mode: str) -> None:
+        """Continue in the mode that the journal ends with."""
+        before, self._chat.policy.mode = self._chat.policy.mode, parse_mode(mode)
+        self._update_handler(before)
 
     def _update_handler(self, before: str) -> None:
         """Set or remove the handler through which `resolve` submits a plan."""
@@ -149,7 +159,7 @@ class Session:
         self._background = BackgroundJobs(view)
         self._warm_up = BackgroundJobs(view)
         self._jobs = Jobs(view, self._background)
-        self._plan_mode = PlanMode(chat)
+        self._plan_mode = PlanMode(chat, journal)
         self.commands = commands or SlashCommands()
         if skills is not None:
             self.commands.add(skills)
@@ -163,7 +173,13 @@ class Session:
             view=view,
             preparation=self._preparation,
             tools=self.tools,
-            attachments=Attachments(workspace, results, frontend, self.rules_files.touch),
+            attachments=Attachments(
+                workspace,
+                results,
+                frontend,
+                touch=self.rules_files.touch,
+                start=lambda: chat.context.start,
+            ),
             notes=self._take_rules,
             expander=self._expander,
         )
@@ -350,6 +366,16 @@ class Session:
         self.chat.turn = self._journal.restored.timeline.turn
         self.chat.context.restore(self._journal.restored.steps, self.chat.history)
         self.chat.spending.chat = self._journal.restored.used
+        self._restore_mode(self._journal.restored.mode)
+
+    def _restore_mode(self, mode: str) -> None:
+        """Continue in a mode; *yolo* is not restored, as consent never is."""
+        if mode == YOLO:
+            self._view.notify("info", YOLO_IS_OVER)
+        elif mode == STAGE_MODE:
+            self.set_mode(mode)
+        elif mode:
+            self._plan_mode.restore(mode)
 
     def replay(self) -> None:
         """Draw the history; turns wait until that is done."""
@@ -382,6 +408,7 @@ class Session:
         self.chat.policy.grants.clear()
         await self._warm_up.close()
         await self._background.close(CLOSE_SECONDS)
+        await self._stage.close()
 
     # --- the parts of the chat report here --------------------------------------------------------
 

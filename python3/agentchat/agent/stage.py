@@ -103,6 +103,12 @@ class Stage:
         elif self._overlay.has_changes():  # a command was tried and not accepted
             await self._overlay.clear()
 
+    async def close(self) -> None:
+        """Release the overlay; changes that are pending stay on disk."""
+        await self._starting.cancel()
+        if self._overlay is not None:
+            await self._overlay.close()
+
     def has_changes(self) -> bool:
         """Whether an earlier process left changes in the overlay."""
         return self._overlay is not None and self._overlay.has_changes()
@@ -186,6 +192,7 @@ class Stage:
         text = "\n".join((CONSENT, "", *lines))
         question = make_question(self._chat, STAGE, f"Apply {number}, too?", text)
         response = await self._approvals.ask(question)
+        self._journal.record_response(question, response)
         if response.choice not in ("accept", "always"):
             raise ToolError(NOT_APPLIED)
 

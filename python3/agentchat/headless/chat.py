@@ -14,6 +14,8 @@ import agentchat
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
+from agentchat.agent.prompts.command_files import CommandFiles
+from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
 from agentchat.core.tools.registry import Registry
 from agentchat.core.turn.chat import Chat
@@ -129,6 +131,9 @@ def _build(
     chat = make_chat(uuid, root, settings, registry)
     chat.policy.attended = False
     chat.history = journal.restored.history
+    chosen = journal.restored.model
+    if chosen is not None:
+        models.restore(chosen.provider, chosen.name)
     agent = ExternalAgent(agent_name, models.current) if agent_name else None
     journal.record_chat_opened(uuid, root, agent_name, agentchat.__version__)
     custom_tools = CustomTools(NoEditor(view), state.config, state.trust_file)
@@ -143,6 +148,8 @@ def _build(
         rule_store=rule_store,
         tool_files=custom_tools,
         ledger=UsageLedger(state.folder),
+        turn_model=models,
+        commands=SlashCommands(CommandFiles(Path(root), state.config)),
         overlay=open_overlay(workspace, state.folder / OVERLAYS / uuid, settings, guarded),
         agent=agent,
     )

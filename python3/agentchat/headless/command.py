@@ -70,6 +70,8 @@ async def _run(
     try:
         if options.model:
             chat.models.choose(options.model)
+        if options.mode and options.mode != chat.chat.policy.mode:  # the chat ended in another
+            chat.session.set_mode(options.mode)
         return await _play(chat, prompt, settings, view)
     finally:
         await chat.close()

@@ -34,6 +34,8 @@ FORMAT = 1
 
 KINDS: dict[str, type[Any]] = {
     "opened": r.ChatOpened,
+    "model": r.ModelChosen,
+    "mode": r.ModeChanged,
     "tools": r.ToolsGiven,
     "turn_started": r.TurnStarted,
     "turn_finished": r.TurnFinished,

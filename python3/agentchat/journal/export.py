@@ -29,18 +29,31 @@ def export_journal(records: Iterable[r.Record], path: Path, overwrite: bool = Fa
         UserError: the file exists or cannot be written.
     """
     lines = list(json_lines(records))
+    try:
+        write_lines(lines, path, overwrite)
+    except FileExistsError as error:
+        raise UserError(f"{path} exists. Overwrite it with :AgentLog! export.") from error
+    return len(lines)
+
+
+def write_lines(lines: Iterable[str], path: Path, overwrite: bool) -> None:
+    """Write lines to a file that only the user can read.
+
+    Raises:
+        FileExistsError: it exists, and is not to be replaced.
+        UserError: it cannot be written.
+    """
     data = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
     flags = os.O_TRUNC if overwrite else os.O_EXCL
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-    except FileExistsError as error:
-        raise UserError(f"{path} exists. Overwrite it with :AgentLog! export.") from error
+    except FileExistsError:
+        raise
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(f"Cannot write {path}: {reason}. Choose another path.") from error
-    return len(lines)
 
 
 def json_lines(records: Iterable[r.Record]) -> Iterator[str]:

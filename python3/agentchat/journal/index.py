@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentchat.core.messages import Reply, UserText
+from agentchat.core.errors import UserError
+from agentchat.core.messages import Message, Reply, UserText
 from agentchat.journal.file import FOLDER, SUFFIX, JournalFile, journal_path
 from agentchat.journal.reader import read_history, read_records, read_steps, scan
 from agentchat.journal.records import (
     ChatOpened,
     DecisionMade,
     MessageRecorded,
+    ModeChanged,
+    ModelChosen,
     Record,
+    ToolsGiven,
     TurnFinished,
     TurnStarted,
 )
@@ -30,11 +35,15 @@ MAX_JOURNALS = 40
 
 @dataclass(frozen=True, slots=True)
 class SavedChat:
-    """One chat: ``title`` is the first line of its first prompt, ``time`` when it ended (unix)."""
+    """One chat: ``title`` is the first line of its first prompt, ``time`` when it ended (unix).
+
+    ``source`` is the chat that it is a fork of, if it is one.
+    """
 
     chat: str
     title: str
     time: float
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +72,78 @@ def list_saved_chats(
     return sorted(chats, key=lambda chat: chat.time, reverse=True)
 
 
-def fork_chat(state_dir: str | os.PathLike[str], source: str, chat: str) -> None:
-    """Create the journal of ``chat`` with all messages of ``source``, in the same project.
+def fork_chat(
+    state_dir: str | os.PathLike[str], source: str, chat: str, requests: int | None = None
+) -> None:
+    """Create the journal of ``chat`` with the messages of ``source``, in the same project.
 
-    Changes of files are not copied: the fork cannot undo those of ``source``.
+    Tools, mode and model are copied, too. Changes of files are not: the fork cannot undo those of
+    ``source``.
+
+    Args:
+        requests: how many messages of the user, with what follows each; None for all.
 
     Raises:
         UserError: the journal cannot be written.
     """
     records = scan(journal_path(state_dir, source)).records
-    turn = max((r.number for r in records if isinstance(r, TurnStarted)), default=0)
+    messages = _first_requests(read_history(records).messages, requests)
+    steps = [step for step in read_steps(records) if step.length <= len(messages)]
+    turn = _turn_after(records, requests)
     opened = [record for record in records if isinstance(record, ChatOpened)]
     journal = JournalFile.open(state_dir, chat)
     try:
         for record in opened[-1:]:
             # Must be first: before it a reader does not know the project.
-            journal.append(replace(record, chat=chat, time=0.0))
-        for message in read_history(records).messages:
+            copy = replace(record, chat=chat, source=source, copied=len(messages), time=0.0)
+            journal.append(copy)
+        for kind in (ToolsGiven, ModelChosen, ModeChanged):
+            journal.append(*[record for record in records if isinstance(record, kind)][-1:])
+        for message in messages:
             journal.append(MessageRecorded(message))
-        for step in read_steps(records):
+        for step in steps:
             journal.append(step_record(step))
         if turn:
             journal.append(TurnStarted(turn))
             journal.append(TurnFinished(turn, "stop"))
+    finally:
+        journal.close()
+
+
+def _first_requests(messages: Sequence[Message], requests: int | None) -> Sequence[Message]:
+    """Return the messages up to that of the user after so many."""
+    starts = [index for index, each in enumerate(messages) if isinstance(each, UserText)]
+    if requests is None or requests >= len(starts):
+        return messages
+    return messages[: starts[requests]]
+
+
+def _turn_after(records: Iterable[Record], requests: int | None) -> int:
+    """Return the turn to which the last of so many messages of the user belongs; 0 if none."""
+    turn = last = said = 0
+    for record in records:
+        if isinstance(record, TurnStarted):
+            turn = record.number
+        elif isinstance(record, MessageRecorded) and isinstance(record.message, UserText):
+            said += 1
+            last = turn if requests is None or said <= requests else last
+    return last if requests is not None else turn
+
+
+def delete_chat(state_dir: str | os.PathLike[str], chat: str) -> None:
+    """Delete a chat: its journal, large results and overlay.
+
+    Raises:
+        UserError: it is open in an editor, or cannot be deleted.
+    """
+    state, path = Path(state_dir), journal_path(state_dir, chat)
+    journal = JournalFile.open(state_dir, chat)  # the lock: no other process has it open
+    try:
+        path.unlink()
+        for folder in ("results", "overlay"):
+            shutil.rmtree(state / folder / chat, ignore_errors=True)
+    except OSError as error:
+        raise UserError(f"{path} cannot be deleted: {error.strerror}.") from error
     finally:
         journal.close()
 
@@ -113,9 +171,16 @@ def _read_head(path: Path, cwd: str, words: list[str]) -> SavedChat | None:
     try:
         time = path.stat().st_mtime
         title = find_title(read_records(path), cwd, words)
+        source = _source(read_records(path)) if title else ""
     except OSError:  # deleted or not readable
         return None
-    return SavedChat(path.name.removesuffix(SUFFIX), title, time) if title else None
+    return SavedChat(path.name.removesuffix(SUFFIX), title, time, source) if title else None
+
+
+def _source(records: Iterable[Record]) -> str:
+    """Return the chat of which the one with these records is a fork; reads the first record."""
+    first = next(iter(records), None)
+    return first.source if isinstance(first, ChatOpened) else ""
 
 
 def find_title(records: Iterable[Record], cwd: str, words: list[str]) -> str:

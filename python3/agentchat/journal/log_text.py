@@ -78,7 +78,8 @@ def _reply_entry(reply: Reply) -> Iterator[str]:
 
 def _opened_entry(record: r.ChatOpened) -> Iterator[str]:
     model = f"{record.model}, " if record.model else ""
-    yield f"chat {record.chat} opened in {record.cwd} ({model}agentchat {record.version})"
+    source = f", a fork of {record.source}" if record.source else ""
+    yield f"chat {record.chat} opened in {record.cwd} ({model}agentchat {record.version}){source}"
 
 
 def _decision_entry(record: r.DecisionMade) -> Iterator[str]:
@@ -132,6 +133,8 @@ def _short(hash: str | None) -> str:
 _ENTRIES: dict[type, Callable[[Any], Iterable[str]]] = {
     r.ChatOpened: _opened_entry,
     r.ToolsGiven: lambda record: (f"tools of this chat: {', '.join(record.given)}",),
+    r.ModelChosen: lambda record: (f"model: {record.provider} {record.name}",),
+    r.ModeChanged: lambda record: (f"mode: {record.mode}",),
     r.TurnStarted: lambda record: (f"turn {record.number} started",),
     r.TurnFinished: lambda record: (f"turn {record.number} finished: {record.reason}",),
     r.DecisionMade: _decision_entry,

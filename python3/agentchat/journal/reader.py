@@ -21,6 +21,7 @@ from agentchat.core.spending import Totals
 from agentchat.journal.codec import CONTENT_KIND, from_fields
 from agentchat.journal.records import (
     CallStarted,
+    ChatOpened,
     CompactionUndone,
     ContextCompacted,
     MessageRecorded,
@@ -137,10 +138,22 @@ def usage_of(record: Record) -> Usage | None:
         return None
 
 
-def read_totals(records: Iterable[Record]) -> Totals:
-    """Return what all requests used."""
-    totals = Totals()
+def without_copies(records: Iterable[Record]) -> Iterator[Record]:
+    """Leave out the messages that a fork copied: their requests count in the chat before."""
+    copies = 0
     for record in records:
+        if isinstance(record, ChatOpened):
+            copies += record.copied
+        if copies and isinstance(record, MessageRecorded):
+            copies -= 1
+        else:
+            yield record
+
+
+def read_totals(records: Iterable[Record]) -> Totals:
+    """Return what all requests of this chat used."""
+    totals = Totals()
+    for record in without_copies(records):
         totals = totals.add(usage_of(record))
     return totals
 

@@ -61,12 +61,35 @@ from agentchat.core.turn.loop import TurnReason
 
 @dataclass(frozen=True, slots=True)
 class ChatOpened:
-    """A chat was opened, or opened again, with this workspace and model."""
+    """A chat was opened, or opened again, with this workspace and model.
+
+    A fork has ``source``, the chat that it was copied from. Its first ``copied`` messages were said
+    there, and so were their costs.
+    """
 
     chat: str
     cwd: str
     model: str = ""
     version: str = ""
+    source: str = ""
+    copied: int = 0
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChosen:
+    """The user chose the model of the chat; without a provider, one of that in the settings."""
+
+    provider: str = ""
+    name: str = ""
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChanged:
+    """The mode of the chat was changed."""
+
+    mode: str
     time: float = 0.0
 
 
@@ -378,6 +401,8 @@ class UnknownRecord:
 
 Record = (
     ChatOpened
+    | ModelChosen
+    | ModeChanged
     | ToolsGiven
     | TurnStarted
     | TurnFinished

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from agentchat.core.spending import UNKNOWN, Totals, format_cost
 from agentchat.journal import records as r
-from agentchat.journal.reader import usage_of
+from agentchat.journal.reader import usage_of, without_copies
 
 COLUMNS = ("requests", "input", "cached", "written", "output", "cost")
 WIDTHS = (9, 8, 8, 8, 8, len(UNKNOWN) + 2)
@@ -25,7 +25,7 @@ def render_usage(records: Iterable[r.Record], today: Totals) -> list[str]:
     """
     turns: dict[int, Totals] = {}
     chat, turn = Totals(), 0
-    for record in records:
+    for record in without_copies(records):
         if isinstance(record, r.TurnStarted):
             turn = record.number
         usage = usage_of(record)

@@ -39,6 +39,9 @@ class RestoredChat:
     """What is sent in place of older messages."""
     used: Totals = field(default_factory=Totals)
     """What all requests used."""
+    model: r.ModelChosen | None = None
+    mode: str = ""
+    """The mode that it was changed to."""
 
 
 class JournalWriter:
@@ -81,6 +84,14 @@ class JournalWriter:
                 activated=selection.activated,
             )
         )
+
+    def record_model(self, provider: str, name: str) -> None:
+        """Record the model that the user chose."""
+        self._file.append(r.ModelChosen(provider, name))
+
+    def record_mode(self, mode: str) -> None:
+        """Record the mode that the chat has now."""
+        self._file.append(r.ModeChanged(mode))
 
     def record_turn_started(self, number: int) -> None:
         """Record that a turn begins."""
@@ -324,13 +335,15 @@ def _common_length(old: str, new: str) -> int:
 
 
 def _restore(records: Sequence[r.Record]) -> RestoredChat:
-    selections = (record for record in reversed(records) if isinstance(record, r.ToolsGiven))
-    tools = next(selections, None)
+    newest = tuple(reversed(records))
+    tools = next((item for item in newest if isinstance(item, r.ToolsGiven)), None)
     return RestoredChat(
         history=read_history(records),
         timeline=read_timeline(records, reopened=True),
         steps=read_steps(records),
         used=read_totals(records),
+        model=next((item for item in newest if isinstance(item, r.ModelChosen)), None),
+        mode=next((item.mode for item in newest if isinstance(item, r.ModeChanged)), ""),
         tools=ToolSelection(tools.given, tools.removed, tools.activated)
         if tools is not None
         else None,

@@ -110,6 +110,21 @@ class ModelSelection:
         if self._before_turn is not None:
             self._choice, self._before_turn = self._before_turn, None
 
+    @property
+    def choice(self) -> tuple[str, str]:
+        """The provider and the name that were chosen, each empty if the settings decide it."""
+        return self._choice.get("provider", ""), self._choice.get("name", "")
+
+    def restore(self, provider: str, name: str) -> None:
+        """Choose what ``choice`` was in an earlier process; raises UserError as ``choose``."""
+        chosen = {"provider": provider, "name": name}
+        before, self._choice = self._choice, {key: each for key, each in chosen.items() if each}
+        try:
+            self.current()
+        except UserError:
+            self._choice = before
+            raise
+
     async def list(self) -> ModelList:
         """Return the models of the server in use, of others on this machine, and ``offline``."""
         model, prefix = self.current(), self._wanted().get("provider")

@@ -17,6 +17,7 @@ host, own threads            waiting for a child process; reading and writing of
                              (``rpc.peer``). Daemons: they do not delay the end of the host
 commands of ``bash``         one process group each (``workspace.process.run``)
 ssh                          one client per chat on another machine (``workspace.remote.client``)
+overlays of stage mode       one server per chat, for one turn (``workspace.overlay.workspace``)
 custom tools                 worker processes (``tools.custom.process.pool``)
 ===========================  ======================================================================
 
@@ -59,7 +60,11 @@ import agentchat
 from agentchat.agent.external.connections import AgentConnections
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.core.errors import UserError
-from agentchat.journal.index import SavedChat, fork_chat, list_saved_chats
+from agentchat.journal.export import write_lines
+from agentchat.journal.file import journal_path
+from agentchat.journal.index import SavedChat, delete_chat, fork_chat, list_saved_chats
+from agentchat.journal.markdown import render_markdown
+from agentchat.journal.reader import read_history, scan
 from agentchat.models.learned import LearnedServers
 from agentchat.nvim.chat_factory import ChatFactory, State
 from agentchat.nvim.custom_tools import CustomTools
@@ -102,6 +107,9 @@ class Router:
             "lua_tool_progress": lambda p: self._custom_tools.registered.show_progress(p),
             "mcp": lambda p: self._start_job("the MCP servers", self._custom_tools.run_mcp(p)),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
+            "preview_saved": lambda p: self._start_job("the preview", self._preview_saved(p)),
+            "export_saved": lambda p: self._start_job("the export", self._export_saved(p)),
+            "delete_saved": lambda p: self._start_job("deleting", self._delete_saved(p)),
             "highlight": lambda p: self._start_job("highlighting", self._highlight(p)),
             "failed": lambda p: log.error("Lua: %s", p["text"]),
         }
@@ -196,7 +204,9 @@ class Router:
         connection = self._agents.find(payload.get("agent") or 0)
         try:
             if saved.get("source"):
-                await asyncio.to_thread(fork_chat, self._state.folder, saved["source"], uuid)
+                await asyncio.to_thread(
+                    fork_chat, self._state.folder, saved["source"], uuid, saved.get("requests")
+                )
             chat = await factory.open(payload, connection.name if connection else "")
         except UserError as error:
             if connection is not None:
@@ -222,8 +232,41 @@ class Router:
     async def _show_history(self, payload: Payload) -> None:
         words = payload.get("words") or ""
         chats = await asyncio.to_thread(self._list_saved, payload["cwd"], words)
-        items = [{"chat": chat.chat, "title": chat.title, "at": int(chat.time)} for chat in chats]
-        self._lua.call("history.choose", items, dict(payload))
+        items = [
+            {
+                "chat": chat.chat,
+                "title": chat.title,
+                "at": int(chat.time),
+                "source": chat.source,
+            }
+            for chat in chats
+        ]
+        is_list = payload.get("browse")
+        self._lua.call("sessions.show" if is_list else "history.choose", items, dict(payload))
+
+    async def _preview_saved(self, payload: Payload) -> None:
+        lines = await asyncio.to_thread(self._markdown, payload["saved"])
+        self._lua.call("sessions.preview", payload["saved"], lines)
+
+    async def _export_saved(self, payload: Payload) -> None:
+        path = Path(payload["path"])
+        lines = await asyncio.to_thread(self._markdown, payload["saved"], payload["title"])
+        try:
+            await asyncio.to_thread(write_lines, lines, path, False)
+        except FileExistsError as error:
+            raise UserError(f"{path} exists. Choose another path.") from error
+        self.notify("info", f"exported to {path}")
+
+    async def _delete_saved(self, payload: Payload) -> None:
+        await asyncio.to_thread(delete_chat, self._state.folder, payload["saved"])
+        self._lua.call("sessions.deleted", payload["saved"])
+
+    def _markdown(self, chat: str, title: str = "") -> list[str]:
+        try:
+            records = scan(journal_path(self._state.folder, chat)).records
+        except OSError as error:
+            raise UserError("This chat is not on disk any more.") from error
+        return render_markdown(read_history(records), title)
 
     async def _highlight(self, payload: Payload) -> None:
         rows = await asyncio.to_thread(code_marks, payload["lines"], payload["language"])

@@ -18,10 +18,26 @@ from agentchat.core.tools.mentions import Attachment, add_attachments, context_m
         ("#file:{my notes.md} please", ["#file:{my notes.md}"]),
         ("two lines\n#file:ä/b.py\n", ["#file:ä/b.py"]),
         ("once #diff, twice #diff", ["#diff"]),
+        ("#file:a.py:10-40, #dir:src/.", ["#file:a.py:10-40", "#dir:src/"]),
+        ("#symbol:greet? #url:https://a.b/c?d=(e)", ["#symbol:greet", "#url:https://a.b/c?d=(e"]),
     ],
 )
 def test_these_are_mentions(text: str, found: list[str]) -> None:
     assert [one.mention for one in context_mentions(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "range"),
+    [
+        ("#file:a.py:10-40", ("a.py", 10, 40)),
+        ("#file:a.py:3", ("a.py", 3, 3)),
+        ("#file:{my a.py:3-4}", ("my a.py", 3, 4)),
+        ("#file:a.py", ("a.py", 0, 0)),
+        ("#file:a:0", ("a:0", 0, 0)),
+    ],
+)
+def test_a_path_may_end_in_lines(text: str, range: tuple[str, int, int]) -> None:
+    assert context_mentions(text)[0].file_range() == range
 
 
 @pytest.mark.parametrize(

@@ -43,19 +43,29 @@ def read_mentions(text: str, toolset: Toolset) -> ParsedPrompt:
 
 
 CONTEXT_MENTION = re.compile(
-    r"(?<![\w#])#(?:file:(?:\{(?P<braced>[^{}\n]+)\}|(?P<bare>[^\s{}]+))"
+    r"(?<![\w#])#(?:(?P<kind>file|dir|symbol|url):(?:\{(?P<braced>[^{}\n]+)\}|(?P<bare>[^\s{}]+))"
     r"|(?:buffer(?::\d+)?|selection|diagnostics|diff)(?![\w:-]))"
 )
-_AFTER_A_PATH = ".,;:!?)]'\""
+_AFTER_A_VALUE = ".,;:!?)]'\""
 """Characters at the end of a mention that belong to the sentence, not to the path."""
+_LINES = re.compile(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class ContextMention:
-    """One mention as typed; ``path`` is set for ``#file``."""
+    """One mention as typed; ``kind`` and ``value`` are those of ``#file:PATH`` and the like."""
 
     mention: str
-    path: str = ""
+    kind: str = ""
+    value: str = ""
+
+    def file_range(self) -> tuple[str, int, int]:
+        """Return path, first and last line of ``#file:PATH:10-40``; 0 and 0 for a whole file."""
+        match = _LINES.match(self.value)
+        if match is None:
+            return self.value, 0, 0
+        first = int(match["first"])
+        return match["path"], first, int(match["last"] or first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +115,15 @@ def add_attachments(message: UserText, attachments: Mapping[str, Attachment]) ->
 def _iter_mentions(text: str) -> Iterator[tuple[int, int, ContextMention]]:
     """Yield each mention with its start and end."""
     for match in CONTEXT_MENTION.finditer(text):
+        kind = match["kind"] or ""
         if match["bare"] is None:
-            yield match.start(), match.end(), ContextMention(match[0], match["braced"] or "")
+            mention = ContextMention(match[0], kind, match["braced"] or "")
+            yield match.start(), match.end(), mention
             continue
-        path = match["bare"].rstrip(_AFTER_A_PATH)
-        if path:
-            end = match.start("bare") + len(path)
-            yield match.start(), end, ContextMention(text[match.start() : end], path)
+        value = match["bare"].rstrip(_AFTER_A_VALUE)
+        if value:
+            end = match.start("bare") + len(value)
+            yield match.start(), end, ContextMention(text[match.start() : end], kind, value)
 
 
 def context_block(attachment: Attachment) -> str:

@@ -246,14 +246,23 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
     if request.decision.confinement:
         facts.append(["sandbox", request.decision.confinement])
     facts += _effects(request)
-    timeout = request.call.raw_arguments.get("timeout")
-    if target.command is not None and timeout is not None:
-        facts.append(["timeout", f"{timeout} s"])
-    if request.tried is not None:
-        facts.append(["tried", TRIED])
+    facts += _command_facts(request)
     if request.decision.reason != EFFECT:
         facts.append(["asks because", escape_hidden_characters(request.decision.reason_text)])
     return [*facts, *_dangers(target), *_parts(request)]
+
+
+def _command_facts(request: ApprovalRequest) -> list[list[str]]:
+    """Return what a command asks for, and whether it ran already."""
+    facts = []
+    if request.target.network:
+        facts.append(["network", "the command asks for it"])
+    timeout = request.call.raw_arguments.get("timeout")
+    if request.target.command is not None and timeout is not None:
+        facts.append(["timeout", f"{timeout} s"])
+    if request.tried is not None:
+        facts.append(["tried", TRIED])
+    return facts
 
 
 def _dangers(target: CallTarget) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -43,7 +44,8 @@ class OverlayFolder:
             # The upper folder lends the root its mode and owner.
             shutil.copystat(root, self.upper)
             status = os.stat(root)
-            os.chown(self.upper, status.st_uid, status.st_gid)
+            with contextlib.suppress(PermissionError):
+                os.chown(self.upper, status.st_uid, status.st_gid)
         (self.path / "empty").touch(mode=0o400)
 
     def clear(self) -> None:
@@ -89,9 +91,10 @@ def remove_tree(path: Path) -> None:
     for folder, names, _ in os.walk(path):
         for name in names:
             below = os.path.join(folder, name)
-            mode = os.lstat(below).st_mode
-            if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:
-                os.chmod(below, 0o700)
+            with contextlib.suppress(OSError):  # another thread may remove it, too
+                mode = os.lstat(below).st_mode
+                if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:
+                    os.chmod(below, 0o700)
     shutil.rmtree(path, ignore_errors=True)
 
 

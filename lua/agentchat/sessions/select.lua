@@ -12,6 +12,7 @@ local M = {}
 ---@field chat string uuid
 ---@field title string
 ---@field at integer unix seconds
+---@field source string uuid of the chat it is a fork of; empty if it is none
 
 --- Lets the user choose one of this project's chats, the newest first.
 function M.list(opts)
@@ -23,6 +24,7 @@ function M.list(opts)
     cwd = url or vim.fn.getcwd(-1, 0),
     words = opts.words or '',
     fork = opts.fork or false,
+    browse = opts.browse or false,
   })
 end
 
