@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -170,7 +171,8 @@ def test_without_neovim_rules_decide(client: McpClient, home: Path, workspace: P
     assert not (workspace / "made").exists()
     rules = home / "config" / "nvim" / "agentchat" / "rules.json"
     rules.parent.mkdir(parents=True)
-    rules.write_text('[{"action": "allow", "tool": "bash", "words": ["touch", "made"]}]')
+    rule = {"action": "allow", "tool": "bash", "words": ["touch", "made"]}
+    rules.write_text(json.dumps({"version": 1, "rules": [rule]}))
     client.call("bash", command="touch made")
     assert (workspace / "made").exists()
 
