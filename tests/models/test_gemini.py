@@ -214,6 +214,23 @@ def test_options_have_their_names_here() -> None:
     assert older["generationConfig"]["thinkingConfig"]["thinkingBudget"] == 1024
 
 
+@pytest.mark.parametrize(
+    ("model", "effort", "sent"),
+    [
+        ("gemini-2.5-flash", "none", 0),
+        ("gemini-2.5-pro", "none", 128),
+        ("gemini-2.5-pro", "max", 24_576),
+        ("gemini-3-flash", "none", "minimal"),
+        ("gemini-3-pro", "minimal", "low"),
+        ("gemini-3-pro", "xhigh", "high"),
+    ],
+)
+def test_the_effort_is_one_that_the_model_takes(model: str, effort: Any, sent: Any) -> None:
+    thinking = protocol(model, effort=effort).body(request())["generationConfig"]["thinkingConfig"]
+    key = "thinkingLevel" if isinstance(sent, str) else "thinkingBudget"
+    assert thinking == {"includeThoughts": True, key: sent}
+
+
 OK = events(event({"text": "ok"}, finish="STOP", usageMetadata=USAGE))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -310,3 +311,67 @@ async def test_a_model_that_sees_nothing_is_asked_without_images(server: ModelSe
     await model.close()
     assert reply.text == "ok"
     assert "[1 image left out: this model takes no images.]" in server.requests[1].last
+
+
+def test_mistral_gets_ids_of_nine_characters_which_stay_apart() -> None:
+    protocol = OpenAIChat("mistral-large", "mistral")
+    made = calls("call_0fypS1hVX", "D681PevKs", "call_1")
+    results = [result(id) for id in ("call_0fypS1hVX", "D681PevKs", "call_1")]
+    messages = protocol.body(request(ASKED, made, *results))["messages"][2:]
+    ids = [call["id"] for call in messages[0]["tool_calls"]]
+    assert [message["tool_call_id"] for message in messages[1:]] == ids
+    assert ids[1] == "D681PevKs"
+    assert len(set(ids)) == 3
+    assert all(re.fullmatch("[A-Za-z0-9]{9}", id) for id in ids)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
+        "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum "
+        "length 40, but got a string with length 60 instead.",
+    ],
+)
+async def test_a_server_that_wants_short_ids_gets_them_from_then_on(
+    server: ModelServer, refusal: str
+) -> None:
+    server.script(status(400, refusal), text("ok"))
+    model = ModelClient("m", server.url, NoKey("K"))
+    reply = await model.ask(request(ASKED, calls("call_1"), result("call_1")), lambda piece: None)
+    await model.close()
+    assert reply.text == "ok"
+    ids = [request.messages[-1]["tool_call_id"] for request in server.requests]
+    assert ids[0] == "call_1"
+    assert len(ids[1]) == 9
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message",
+    ],
+)
+async def test_a_server_that_wants_reasoning_in_each_reply_gets_it(
+    server: ModelServer, refusal: str
+) -> None:
+    server.script(status(400, refusal), text("ok"))
+    model = ModelClient("m", server.url, NoKey("K"))
+    foreign = Reply("else", reasoning="a secret thought", model="else")
+    thought = calls("b", reasoning="hm")
+    said = (ASKED, foreign, ASKED, calls("a"), result("a"), thought, result("b"))
+    reply = await model.ask(request(*said), lambda piece: None)
+    await model.close()
+    assert reply.text == "ok"
+    replies = [m for m in server.requests[-1].messages if m["role"] == "assistant"]
+    assert [message["reasoning_content"] for message in replies] == [" ", " ", "hm"]
+
+
+def test_reasoning_in_parts_of_the_content_is_reasoning() -> None:
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "Look first."}]}
+    body = D({"content": [thinking]}) + D({"content": [{"type": "text", "text": "Done."}]})
+    answer = BodyReader(OpenAIChatReader(ReplyAssembly()))
+    answer.add((body + F("stop") + Z).encode())
+    reply = answer.reply()
+    assert (reply.reasoning, reply.text) == ("Look first.", "Done.")

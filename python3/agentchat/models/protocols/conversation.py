@@ -80,6 +80,7 @@ NO_IMAGES = "[{count} left out: this model takes no images.]"
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,13 @@ def plain_id(id: str) -> str:
         return id
     digest = hashlib.sha256(id.encode("utf-8", "replace")).hexdigest()[:12]
     return f"{_NOT_IN_NAMES.sub('_', id)[:40]}_{digest}"
+
+
+def short_id(id: str) -> str:
+    """Return an id of nine letters and digits, which Mistral insists on."""
+    if _SHORT_ID.fullmatch(id):
+        return id
+    return hashlib.sha256(id.encode("utf-8", "replace")).hexdigest()[:9]
 
 
 def images_intro(images: Iterable[tuple[str, Image]]) -> str:

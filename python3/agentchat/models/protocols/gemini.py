@@ -64,6 +64,8 @@ BUDGETS = {"none": 0, "minimal": 512, "low": 1024, "medium": 8192}
 """Tokens for reasoning on models that take a number; more effort: ``LARGEST``."""
 
 LARGEST = 24_576
+LEAST_OF_PRO = 128
+"""The larger models always reason: they take no smaller budget, and no level below ``low``."""
 
 FINISH_REASONS: Mapping[str, FinishReason] = {
     "STOP": "stop",
@@ -168,9 +170,12 @@ class Gemini(WireProtocol):
         if "thoughts" in self.takes:
             thinking["includeThoughts"] = True
         if effort and "gemini-2" in self.model and "budget" in self.takes:
-            thinking["thinkingBudget"] = BUDGETS.get(effort, LARGEST)
+            least = LEAST_OF_PRO if "pro" in self.model else 0
+            thinking["thinkingBudget"] = max(BUDGETS.get(effort, LARGEST), least)
         elif effort and "gemini-2" not in self.model and "level" in self.takes:
-            thinking["thinkingLevel"] = LEVELS.get(effort, effort)
+            level = LEVELS.get(effort, effort)
+            is_refused = level == "minimal" and "pro" in self.model
+            thinking["thinkingLevel"] = "low" if is_refused else level
         return thinking
 
     def _contents(self, request: ModelRequest) -> list[dict[str, Any]]:

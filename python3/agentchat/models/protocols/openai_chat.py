@@ -33,6 +33,7 @@ from agentchat.models.protocols.conversation import (
     mapping,
     mappings,
     server_id,
+    short_id,
     string,
     without_images,
 )
@@ -55,6 +56,11 @@ from agentchat.models.response.stream import Framing
 
 NAME: Final = "openai-chat"
 NAMED_CHOICE = "tool_choice with a name"
+LONG_IDS = "call ids of any length"
+NO_REASONING = "replies without reasoning"
+NOTHING_THOUGHT = " "
+"""The reasoning of a reply that has none, for servers that want it in each one."""
+
 ONLY_WORDS_SERVERS = frozenset({"llama.cpp"})
 """Servers that read a ``tool_choice`` only if it is a word, by what they call themselves."""
 MOST_IGNORED = 3
@@ -105,6 +111,22 @@ class OpenAIChat(WireProtocol):
         ),
         feature("tool_choice", "tool_choice"),
         feature("stream_options", "stream_options"),
+        Feature(
+            NO_REASONING,
+            re.compile(
+                r"reasoning.content\W.*\b(must be passed back|missing)|missing.*reasoning.content",
+                re.I,
+            ),
+            lambda body: any(
+                message["role"] == "assistant" and "reasoning_content" not in message
+                for message in body["messages"]
+            ),
+        ),
+        Feature(
+            LONG_IDS,
+            re.compile(r"length of 9\b|tool_calls?\W.*\bid\b.*(too long|maximum length)", re.I),
+            _sends("tool_calls"),
+        ),
         Feature("reasoning_content", re.compile("reasoning_content"), _sends("reasoning_content")),
         Feature(
             VENDOR_DATA,
@@ -139,6 +161,8 @@ class OpenAIChat(WireProtocol):
         """Replies in a row that ignored the forced tool."""
         if provider.partition("@")[0] == "llamacpp":
             self.takes.give_up(NAMED_CHOICE)
+        if provider.partition("@")[0] == "mistral":
+            self.takes.give_up(LONG_IDS)
 
     @property
     def path(self) -> str:
@@ -260,6 +284,8 @@ class OpenAIChat(WireProtocol):
         if details:
             return {"reasoning_details": details}
         is_same = reply.model == self.model and reply.provider in ("", self.provider)
+        if NO_REASONING not in self.takes:
+            return {"reasoning_content": (is_same and reply.reasoning) or NOTHING_THOUGHT}
         if reply.calls and reply.reasoning and is_same and "reasoning_content" in self.takes:
             return {"reasoning_content": reply.reasoning}
         return {}
@@ -267,17 +293,21 @@ class OpenAIChat(WireProtocol):
     def _call(self, entry: Round, call: ToolCall, is_first: bool) -> dict[str, Any]:
         """Return a call as servers take it back: a name they allow, arguments they can parse."""
         function = {"name": function_name(call), "arguments": arguments_text(call)}
-        sent: dict[str, Any] = {"id": server_id(call), "type": "function", "function": function}
+        sent: dict[str, Any] = {"id": self._id(call), "type": "function", "function": function}
         extra = mapping(self.opaque(entry.reply, entry.index, call).get("extra_content"))
         if not extra and is_first and self.provider == "gemini":
             extra = {"google": {"thought_signature": SKIP_SIGNATURE}}
         return {**sent, "extra_content": extra} if extra else sent
 
+    def _id(self, call: ToolCall) -> str:
+        id = server_id(call)
+        return id if LONG_IDS in self.takes else short_id(id)
+
     def _results(self, answers: tuple[Answer, ...]) -> Iterator[WireMessage]:
         """Yield one message a call, then their images, which a tool message cannot hold."""
         images: list[tuple[str, Image]] = []
         for answer in answers:
-            yield {"role": "tool", "tool_call_id": server_id(answer.call), "content": answer.text}
+            yield {"role": "tool", "tool_call_id": self._id(answer.call), "content": answer.text}
             images += [(answer.call.name, image) for image in answer.images]
         if images:
             pictures = tuple(image for _, image in images)
@@ -361,7 +391,9 @@ class OpenAIChatReader:
     def _read_delta(self, delta: dict[str, Any]) -> Iterator[Piece]:
         yield from self.reply.add_reasoning(self._reasoning(delta))
         yield from self._keep_details(mappings(delta.get("reasoning_details")))
-        yield from self.reply.add_text(_text(delta.get("content") or delta.get("refusal")))
+        content = delta.get("content")
+        yield from self.reply.add_reasoning(_thought(content))
+        yield from self.reply.add_text(_text(content or delta.get("refusal")))
         calls = delta.get("tool_calls")
         for call in mappings([calls] if isinstance(calls, dict) else calls):
             yield from self.reply.add_call(_fragment(call))
@@ -438,6 +470,11 @@ def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     return "".join(string(part.get("text")) for part in mappings(content))
+
+
+def _thought(content: object) -> str:
+    """Return the reasoning in a content that is a list of parts, as Mistral sends it."""
+    return "".join(_text(part.get("thinking")) for part in mappings(content))
 
 
 def _continues(before: dict[str, Any], detail: dict[str, Any]) -> bool:
