@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.tools.registry import AGENT, READONLY
+from agentchat.core.tools.registry import READONLY
+from agentchat.mcp_server.server import OFFERED
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.mcp_client import SECONDS, McpClient, SocketAgent
@@ -179,6 +180,6 @@ def test_without_neovim_rules_decide(client: McpClient, home: Path, workspace: P
 
 def test_the_tools_are_those_of_a_chat(client: McpClient) -> None:
     tools = client.tools()
-    assert set(tools) == {*AGENT, "resolve"}
+    assert set(tools) == set(OFFERED)
     claims = {name: tool.annotations for name, tool in tools.items() if tool.annotations}
     assert {name for name, claim in claims.items() if claim.read_only_hint} == set(READONLY)
