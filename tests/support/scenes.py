@@ -36,7 +36,7 @@ Shall I rename it?"""
 CODE_MARKS = """
 local ns = vim.api.nvim_create_namespace('agentchat.markdown')
 local marks = vim.api.nvim_buf_get_extmarks(..., ns, 0, -1, { details = true })
-return vim.iter(marks):any(function(mark) return mark[4].hl_group:find('^AgentChatCode') ~= nil end)
+return vim.iter(marks):any(function(m) return (m[4].hl_group or ''):find('^AgentChatCode') end)
 """
 
 
