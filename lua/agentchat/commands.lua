@@ -11,6 +11,7 @@ local mentions = require('agentchat.prompt.mentions')
 local models = require('agentchat.chat.models')
 local notify = require('agentchat.notify')
 local placement = require('agentchat.chat.placement')
+local paste = require('agentchat.prompt.paste')
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local requests = require('agentchat.approval.requests')
@@ -132,6 +133,8 @@ RUN.AgentMode = with_chat(function(chat, args)
   if not is_known('mode', args.args, MODES) then return end
   host.send('mode', { chat = chat.id, mode = args.args })
 end)
+
+RUN.AgentPaste = with_chat(function(chat) paste.image(chat) end)
 
 RUN.AgentModel = with_chat(function(chat, args)
   if args.args == '' then return models.select(chat) end

@@ -336,3 +336,62 @@ def test_up_moves_the_cursor_in_a_prompt_that_was_typed(drawn: Drawn) -> None:
     drawn.draw(("message", "user", "first"))
     drawn.editor.keys("Gione<CR>two<Up>!")
     assert drawn.prompt() == "one!\ntwo"
+
+
+# --- pasting ---------------------------------------------------------------------------------
+
+
+def paste(drawn: Drawn, text: str) -> None:
+    """Paste in insert mode as a terminal does."""
+    drawn.editor.lua("vim.api.nvim_paste(..., false, -1)", text)
+
+
+def test_a_path_that_is_dropped_on_the_prompt_becomes_a_mention(drawn: Drawn) -> None:
+    folder = drawn.editor.eval("getcwd()")
+    drawn.editor.lua("vim.fn.writefile({ 'x' }, 'my notes.md')")
+    drawn.editor.keys("Gi")
+    paste(drawn, f"{folder}/src/greet.py")
+    paste(drawn, f"'{folder}/my notes.md' file://{folder}/src")
+    paste(drawn, "/no/such/file")
+    assert drawn.prompt() == "#file:src/greet.py #file:{my notes.md} #dir:src /no/such/file"
+
+
+def test_the_size_of_what_is_attached_is_shown(drawn: Drawn) -> None:
+    drawn.editor.lua("vim.fn.writefile({ ('x'):rep(2047) }, 'big.txt')")
+    drawn.editor.keys("Gi#file:big.txt<CR>#file:gone.txt<CR>#file:big.txt:1-2")
+    shown = [
+        mark["more"]["virt_text"][0][0] for mark in marks(drawn) if mark["more"].get("virt_text")
+    ]
+    assert shown == [" 2.0 KiB", " not found"]
+
+
+CLIPBOARD = """
+local name, output = ...
+vim.fn.writefile({ '#!/bin/sh', output }, name)
+vim.fn.setfperm(name, 'rwx------')
+vim.env.PATH = vim.fn.getcwd() .. ':' .. vim.env.PATH
+vim.env.WAYLAND_DISPLAY = 'none'
+"""
+
+
+def test_an_image_of_the_clipboard_is_attached_and_dd_removes_it(drawn: Drawn) -> None:
+    drawn.editor.lua(CLIPBOARD, "wl-paste", "printf PNG")
+    drawn.editor.keys("Gilook<Esc>")
+    drawn.editor.command("AgentPaste")
+    drawn.editor.wait(lambda: drawn.prompt().startswith("#file:/"), why="the mention")
+    line, rest = drawn.prompt().split("\n")
+    assert (line[-4:], rest) == (".png", "look")
+    path = line.removeprefix("#file:")
+    assert drawn.editor.eval(f"readfile('{path}')") == ["PNG"]
+    assert drawn.editor.eval(f"getfperm('{path}')") == "rw-------"
+    drawn.editor.keys("Gkdd")
+    assert drawn.prompt() == "look"
+
+
+def test_a_clipboard_without_image_or_program_is_reported(drawn: Drawn) -> None:
+    drawn.editor.lua("vim.env.WAYLAND_DISPLAY, vim.env.PATH = 'none', '/nowhere'")
+    drawn.editor.command("AgentPaste")
+    drawn.editor.wait_notice("install wl-clipboard, which has the program wl-paste")
+    drawn.editor.lua(CLIPBOARD, "wl-paste", "exit 1")
+    drawn.editor.command("AgentPaste")
+    drawn.editor.wait_notice("the clipboard has no image")

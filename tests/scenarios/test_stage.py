@@ -50,6 +50,7 @@ def test_edits_and_commands_run_unasked_and_are_one_preview_that_can_be_applied_
     model_server.script(
         calls(edit("notes.txt", "two", "2")),
         calls(bash("cat notes.txt; rm -r src; echo new > new.txt; ln -s new.txt link")),
+        calls(bash("mkdir out; for i in `seq 80`; do echo $i > out/$i; done")),
         text("Done."),
     )
     chat.play("go")
@@ -67,10 +68,15 @@ def test_edits_and_commands_run_unasked_and_are_one_preview_that_can_be_applied_
     assert not (workspace / "src").exists()
     model_server.script(text("Yes."))
     chat.play("and?")
-    assert "Applied all of it" in model_server.requests[-1].said()
+    assert "Applied 1 of 1 hunks in notes.txt." in model_server.requests[-1].said()
     editor.command("AgentUndo 1")
     editor.wait_text("Undo of turn 1", chat.buffer)
     editor.wait(lambda: tree(workspace) == before, why="everything is as it was")
+    editor.wait_text(" more", chat.buffer)
+    editor.command("AgentRedo")
+    editor.wait_text("Redo of turn 1", chat.buffer)
+    assert (workspace / "out/80").read_text() == "80\n"
+    assert not (workspace / "src").exists()
 
 
 def test_the_user_keeps_some_hunks_and_the_model_hears_which(
@@ -350,3 +356,15 @@ def test_staged_changes_are_offered_again_when_the_chat_is_resumed(
     editor.command("AgentResolve apply")
     again.event("AgentPreviewResolved", source="stage", status="success")
     assert (workspace / "a").read_text() == "1\n"
+
+
+def test_a_message_sent_at_once_waits_for_the_mode(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(bash("echo 1 > a")), text("Done."))
+    chat.focus()
+    chat.editor.command("AgentMode stage")
+    chat.play("go")
+    assert chat.status()["mode"] == "stage"
+    assert chat.status()["pending"] == 1
+    assert not (workspace / "a").exists()

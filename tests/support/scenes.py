@@ -58,6 +58,30 @@ def chat(editor: Editor, server: ModelServer) -> None:
     editor.screen()
 
 
+def prompt(editor: Editor, server: ModelServer) -> None:
+    """The completion of slash commands."""
+    editor.command("edit src/greet.py")
+    editor.lua(
+        "vim.fn.mkdir('.claude/commands', 'p')\n"
+        "vim.fn.writefile({ 'Review $1' }, '.claude/commands/review.md')"
+    )
+    chat = Chat.open(editor)
+    server.script(text("Fine."))
+    chat.play("/review it")
+    chat.type("/")
+    editor.wait("#vim.lsp.get_clients({ name = 'agentchat' }) == 1")
+    editor.keys("<C-x><C-o>")
+    editor.screen()
+
+
+def attached(editor: Editor, server: ModelServer) -> None:
+    """A prompt with attached files."""
+    editor.command("edit src/greet.py")
+    chat = Chat.open(editor)
+    chat.type("#file:src/greet.py\n#file:gone.py\nlook at #buffer and @grep")
+    editor.screen()
+
+
 def streaming(editor: Editor, server: ModelServer) -> None:
     """A chat in the middle of a reply."""
     chat = Chat.open(editor)
@@ -193,6 +217,8 @@ def tried(editor: Editor, server: ModelServer) -> None:
 
 SCENES: dict[str, Scene] = {
     "chat": chat,
+    "prompt": prompt,
+    "attached": attached,
     "streaming": streaming,
     "command": command,
     "diff": diff,

@@ -46,6 +46,11 @@ local function started_at(chat, row, line, column)
   return started, function() return started and context.candidates(chat, started) or {} end
 end
 
+local WIDEST = 50
+
+--- What the menu shows beside a word.
+local function beside(item) return vim.fn.strcharpart(item.menu or item.kind, 0, WIDEST) end
+
 ---@param findstart integer
 ---@param base string what is typed, from the `@` or `#` on
 function M.omni(findstart, base)
@@ -62,7 +67,7 @@ function M.omni(findstart, base)
     .iter(candidates())
     :map(
       function(found)
-        return { word = found.word, menu = found.item.kind, info = found.item.about or '' }
+        return { word = found.word, menu = beside(found.item), info = found.item.about or '' }
       end
     )
     :totable()
@@ -72,7 +77,7 @@ local function item(found, range)
   return {
     label = found.word,
     kind = KINDS[found.item.kind] or FUNCTION,
-    detail = found.item.kind,
+    detail = beside(found.item),
     documentation = found.item.about,
     filterText = found.word,
     insertTextFormat = PLAIN_TEXT,

@@ -136,6 +136,51 @@ local function capture_selection(chat)
   }
 end
 
+local UNITS = { 'B', 'KiB', 'MiB', 'GiB' }
+
+local function format_size(bytes)
+  local unit = 1
+  while bytes >= 1024 and unit < #UNITS do
+    bytes, unit = bytes / 1024, unit + 1
+  end
+  return (bytes < 10 and unit > 1 and '%.1f %s' or '%.0f %s'):format(bytes, UNITS[unit])
+end
+
+local function buffer_size(buf)
+  if not buf or not api.nvim_buf_is_loaded(buf) then return nil end
+  return math.max(api.nvim_buf_get_offset(buf, api.nvim_buf_line_count(buf)), 0)
+end
+
+---@return integer? bytes, boolean? is_missing
+local function size_of(chat, name)
+  local number = name:match('^#buffer:(%d+)$')
+  if number or name == '#buffer' then
+    return buffer_size(number and tonumber(number) or work_buffer())
+  end
+  local path = name:match('^#file:{?([^{}]+)}?$')
+  if not path or chat.remote then return nil end
+  local is_part = path:find(':%d+%-?%d*$') ~= nil
+  local whole = path:gsub(':%d+%-?%d*$', '')
+  local full = vim.startswith(whole, '/') and whole or vim.fs.joinpath(chat.cwd, whole)
+  local stat = vim.uv.fs_stat(full)
+  if not stat then return nil, true end
+  return not is_part and stat.type == 'file' and stat.size or nil
+end
+
+local MEASURED = 4 -- mentions of one line whose size is shown
+
+--- The sizes of what a line attaches, as virtual text.
+---@param found agentchat.Mention[]
+function M.sizes(chat, found)
+  local out = {}
+  for i = 1, math.min(#found, MEASURED) do
+    local size, is_missing = size_of(chat, found[i].name)
+    if is_missing then table.insert(out, { ' not found', 'AgentChatError' }) end
+    if size then table.insert(out, { ' ' .. format_size(size), 'AgentChatPlaceholder' }) end
+  end
+  return out
+end
+
 --- What the editor has for one mention; nil if Python finds it.
 ---@return agentchat.Captured?
 local function capture(chat, name)

@@ -5,6 +5,7 @@ local M = {}
 ---@field name string
 ---@field kind 'tool'|'group'|'context'|'file'|'buffer'|'builtin'|'prompt'|'skill'|'mcp'
 ---@field about? string
+---@field menu? string what a menu shows beside it, if not its kind
 ---@field given? boolean the chat has it
 
 -- What a new chat can name before Python reports it.

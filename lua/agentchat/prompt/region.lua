@@ -31,6 +31,14 @@ function M.set(chat, text)
   M.refresh(chat)
 end
 
+--- Puts a mention on a line of its own above the text, where `dd` removes it.
+function M.attach(chat, mention)
+  local text = M.text(chat)
+  if vim.list_contains(vim.split(text, '\n'), mention) then return end
+  undo.keep(chat)
+  M.set(chat, mention .. '\n' .. text)
+end
+
 function M.take(chat)
   local text = M.text(chat)
   if text == '' then return text end
@@ -81,8 +89,14 @@ local function draw_mentions(chat, row, text)
     for _, found in ipairs(mentions.find(text[i])) do
       if known[found.name] then draw_mention(chat, row + i, found) end
     end
-    for _, found in ipairs(context.find(text[i])) do
+    local attached = context.find(text[i])
+    for _, found in ipairs(attached) do
       draw_mention(chat, row + i, found)
+    end
+    local sizes = context.sizes(chat, attached)
+    if #sizes > 0 then
+      local opts = { virt_text = sizes, virt_text_pos = 'eol' }
+      api.nvim_buf_set_extmark(chat.buf, ns, row + i, 0, opts)
     end
   end
 end

@@ -23,6 +23,7 @@ local BUILTIN = {
   { 'mcp', 'AgentMcp', '[action] [server]', 'List or control MCP servers' },
   { 'mode', 'AgentMode', 'ask|edit|plan|stage|yolo', 'Choose what runs without approval' },
   { 'model', 'AgentModel', '[provider/name]', 'Show or choose the model' },
+  { 'paste', 'AgentPaste', '', 'Attach the image in the clipboard' },
   { 'redo', 'AgentRedo', '', 'Redo the last undo' },
   { 'stop', 'AgentStop', '', 'Stop the request, its tools and the queue' },
   { 'tools', 'AgentTools', '[add|remove name]', 'List, add or remove tools of the chat' },
@@ -122,7 +123,8 @@ function M.candidates(chat, started)
   local out = {}
   for _, item in ipairs(M.list(chat)) do
     if vim.startswith(item.name, started.base) then
-      local shown = { name = item.name, kind = item.kind, about = documentation(item) }
+      local shown =
+        { name = item.name, kind = item.kind, about = documentation(item), menu = item.about }
       table.insert(out, { word = '/' .. item.name, item = shown })
     end
   end

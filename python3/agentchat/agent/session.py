@@ -246,6 +246,7 @@ class Session:
             observer=self,
         )
         self._in_turn = False
+        self._wanted_mode = ""
         self._working = False
         self._agent = agent
         if agent is not None:
@@ -328,10 +329,13 @@ class Session:
 
         The mode ``stage`` begins when its overlay works; if none does, the mode stays.
         """
-        if mode == STAGE_MODE:
-            self._background.start(self._enter_stage_mode(), "stage mode")
-        else:
+        self._wanted_mode = mode
+        if mode != STAGE_MODE:
             self._change_mode(mode)
+        elif self._in_turn:
+            self._background.start(self._enter_stage_mode(), "stage mode")
+        else:  # a message that the user sends meanwhile waits for it
+            self._add_job(Job("stage mode", self._enter_stage_mode))
 
     async def _enter_stage_mode(self) -> None:
         try:
@@ -339,7 +343,8 @@ class Session:
         except Unreachable as error:
             self._view.notify("warn", NO_STAGE.format(error))
         else:
-            self._change_mode(STAGE_MODE)
+            if self._wanted_mode == STAGE_MODE:  # the user may have chosen another meanwhile
+                self._change_mode(STAGE_MODE)
         self.refresh()
 
     def _change_mode(self, mode: str) -> None:

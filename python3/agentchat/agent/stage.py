@@ -16,10 +16,10 @@ from typing import cast
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.staged_command import apply_staged
+from agentchat.agent.execution.staged_command import NAMED_FILES, apply_staged
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.core.diff.aspects import entry_of
-from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange, hunks
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import DryRunResult, Extra, ToolOutput
@@ -172,7 +172,7 @@ class Stage:
         workspace = JournaledWorkspace(self._workspace, self._journal, f"stage-{uuid.uuid4().hex}")
         await apply_staged(cast("Workspace", workspace), change)
         await self._overlay.clear()
-        return ToolOutput(preview.headline or f"Applied all of it: {change.summary()}.")
+        return ToolOutput(preview.headline or describe_applied(change))
 
     async def _reject(self, reason: str, extra: Extra) -> None:
         assert self._overlay is not None
@@ -213,3 +213,15 @@ class Stage:
             return await self._workspace.locate(entry_of(path))
         except ToolError:
             return None
+
+
+def describe_applied(change: ChangeSet) -> str:
+    """Return a line for each file of a change that was applied as a whole, and one for the rest."""
+    lines = []
+    for file in change.files[:NAMED_FILES]:
+        number = len(hunks(file))
+        lines.append(f"Applied {number} of {number} hunks in {file.name}.")
+    rest = len(change.files) - NAMED_FILES
+    if rest > 0:
+        lines.append(f"Applied all hunks in {rest} other {'file' if rest == 1 else 'files'}.")
+    return "\n".join(lines)

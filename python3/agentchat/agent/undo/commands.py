@@ -21,6 +21,7 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.view import Observer, View
 from agentchat.journal.timeline import CallRun, Timeline, read_timeline
 from agentchat.journal.undo_plan import (
+    FileUndo,
     UndoPlan,
     describe_lost_preview,
     plan_redo,
@@ -29,6 +30,9 @@ from agentchat.journal.undo_plan import (
 )
 from agentchat.journal.writer import JournalWriter
 
+FEW_FILES = 64
+"""So many files are undone one by one."""
+SHOWN_OUTCOMES = 50
 NOT_REDOABLE = "Redo of turn {} leaves out these calls: their tools have no redo."
 
 
@@ -116,16 +120,30 @@ class UndoCommands:
         """Undo each item, newest first; report the outcomes even after a stop."""
         outcomes: list[UndoOutcome] = []
         try:
+            together = await self._undo_many(rollback, plan)
             for item in plan.items:
-                outcomes.append(await rollback.undo(item))
+                known = together.get(item.path) if isinstance(item, FileUndo) else None
+                outcomes.append(known or await rollback.undo(item))
         finally:
             left = len(plan.items) - len(outcomes)
             if left:
                 outcomes.append(UndoOutcome(f"stopped before the end: {left} left to do", False))
             self._report(plan, outcomes)
 
+    async def _undo_many(self, rollback: Rollback, plan: UndoPlan) -> dict[str, UndoOutcome]:
+        """Undo the files of a large plan in one change, as far as they are as it left them."""
+        if len(plan.files) <= FEW_FILES:
+            return {}
+        return await rollback.undo_together(plan.files)
+
     def _report(self, plan: UndoPlan, outcomes: list[UndoOutcome]) -> None:
-        lines = "\n".join(f"- {outcome.text}" for outcome in outcomes)
+        # What went wrong must not be among the lines that are left out.
+        shown = sorted(outcomes, key=lambda outcome: outcome.done)[:SHOWN_OUTCOMES]
+        shown = outcomes if len(outcomes) <= SHOWN_OUTCOMES else shown
+        texts = [outcome.text for outcome in shown]
+        if len(outcomes) > len(shown):
+            texts.append(f"and {len(outcomes) - len(shown)} more")
+        lines = "\n".join(f"- {text}" for text in texts)
         done = any(outcome.done for outcome in outcomes)
         verb = "Redo" if plan.undone else "Undo"
         title = f"{verb} of turn {plan.turn}:" + ("" if done else " nothing was changed")
