@@ -137,7 +137,7 @@ def test_a_chat_that_the_user_closed_is_replaced(listening: Editor, agent: Socke
     def is_replaced() -> bool:
         agent.call("ls")  # until the chat is closed, this goes on in it
         opened = [event.data for event in listening.events if event.name == "AgentChatOpened"]
-        return opened[-1]["chat"] != first.id
+        return bool(opened[-1]["chat"] != first.id)
 
     listening.wait(is_replaced, why="the agent has another chat")
 
