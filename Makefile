@@ -42,7 +42,8 @@ nightly: setup ## generated commands, all payloads, storms of keys, a fault at e
 		AGENTCHAT_LANGUAGE_MODEL=1 \
 		$(VENV) -m scripts.test $(JOBS) -rP tests/permissions/test_generated.py tests/permissions/test_siblings.py \
 		tests/lua/floats/test_storm.py tests/faults tests/models/test_language_model.py \
-		tests/models/test_tool_turns.py tests/models/test_text_calls.py $(ARGS)
+		tests/models/test_tool_turns.py tests/models/test_text_calls.py \
+		tests/models/test_generated_streams.py $(ARGS)
 
 check: setup ## format, lint, types, layers, help tags: Python and Lua
 	@$(VENV) -m scripts.check

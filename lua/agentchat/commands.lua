@@ -21,6 +21,7 @@ local script = require('agentchat.chat.script')
 local settings = require('agentchat.config.settings')
 local slash = require('agentchat.prompt.slash')
 local trust = require('agentchat.files.trust')
+local todo = require('agentchat.prompt.todo')
 
 local M = {}
 
@@ -156,6 +157,7 @@ RUN.AgentUndo = with_chat(function(chat, args)
   if args.args == '' or turn then host.send('undo', { chat = chat.id, turn = turn }) end
 end)
 
+RUN.AgentTodo = with_chat(todo.edit)
 RUN.AgentRedo = with_chat(function(chat) host.send('redo', { chat = chat.id }) end)
 
 function RUN.AgentTools(args)

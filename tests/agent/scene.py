@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 import weakref
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.model import ModelRequest, Piece, TextDelta
 from agentchat.core.tools.ports import Frontend
+from agentchat.core.tools.todo import TodoItem
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse
@@ -82,6 +83,7 @@ class KeptScreen:
         self.questions: dict[str, ApprovalRequest] = {}
         self.staged: list[Preview] = []
         self.proposals: list[tuple[str, FileChange]] = []
+        self.todo: tuple[TodoItem, ...] = ()
         self._changed = asyncio.Event()
 
     def add_user_message(self, text: str) -> None:
@@ -123,6 +125,10 @@ class KeptScreen:
 
     def show_status(self, status: ChatStatus) -> None:
         self.statuses.append(status)
+        self._changed.set()
+
+    def show_todo(self, items: Sequence[TodoItem]) -> None:
+        self.todo = tuple(items)
         self._changed.set()
 
     def show_tools(self, chat: Chat) -> None:

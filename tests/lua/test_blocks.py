@@ -25,6 +25,53 @@ def test_the_state_is_a_word_in_the_header(drawn: Drawn) -> None:
     assert "AgentChatWaiting" in groups["waiting"]
 
 
+def test_a_sign_stands_for_the_state(drawn: Drawn) -> None:
+    begin(drawn, state="running", body=body(3))
+    for state, sign in {"running": "●", "done": "✓", "failed": "✗"}.items():
+        drawn.draw(("block", "x", {"state": state}))
+        drawn.editor.wait_screen(f"{sign} bash make · {state}")
+    drawn.editor.command(str(drawn.row("▸ bash")))
+    drawn.editor.keys("zc")
+    drawn.editor.wait_screen("✗ bash make · failed (3 lines)")
+
+
+def test_an_error_is_shown_unfolded(drawn: Drawn) -> None:
+    begin(drawn, state="running", body=body(20))
+    assert drawn.closed("out 20") == drawn.row("out 11")
+    drawn.draw(("block", "x", {"state": "failed", "body": body(21)}))
+    assert drawn.closed("out 21") == -1
+
+
+def test_calls_that_read_are_one_line_once_they_have_ended(drawn: Drawn) -> None:
+    done = {"state": "done", "body": body(3)}
+    drawn.draw(
+        ("message", "agent", ""),
+        *(("block", n, {"tool": "read", "title": f"read {n}", **done}) for n in "abc"),
+        ("block", "d", {"tool": "grep", "title": 'grep "x"', **done}),
+    )
+    assert drawn.closed("▸ read b") == drawn.row("▸ read b")
+    drawn.draw(("text", "Seen."))
+    drawn.editor.wait_screen("✓ read 3 files, searched 1×")
+    assert drawn.closed("▸ read b") == drawn.row("▸ read a")
+    drawn.editor.command(str(drawn.row("▸ read a")))
+    drawn.editor.keys("zo")
+    drawn.editor.wait_screen("✓ read b · done (3 lines)")
+    drawn.editor.keys("zc")
+    drawn.editor.command("edit!")
+    drawn.editor.wait_screen("✓ read 3 files, searched 1×")
+
+
+def test_an_error_among_calls_that_read_stays_in_sight(drawn: Drawn) -> None:
+    drawn.draw(("message", "agent", ""))
+    for name, state in {"a": "done", "b": "done", "c": "failed", "d": "done"}.items():
+        fields = {"tool": "read", "title": f"read {name}", "state": state, "body": body(2)}
+        drawn.draw(("block", name, fields))
+    drawn.draw(("text", "Seen."))
+    drawn.editor.wait_screen("✓ read 2 files")
+    assert drawn.closed("▸ read c") == -1
+    assert drawn.closed("▸ read d") == drawn.row("▸ read d")
+
+
 def test_a_title_of_several_lines_is_one_line(drawn: Drawn) -> None:
     begin(drawn, title="bash for i in 1 2\ndo echo\ndone", state="done", badge="exit\n0")
     assert "▸ bash for i in 1 2 ⏎ do echo ⏎ done · done · exit ⏎ 0" in drawn.lines()

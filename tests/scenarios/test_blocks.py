@@ -6,8 +6,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
@@ -127,18 +125,19 @@ def test_a_call_is_one_line_from_its_first_piece_on(chat: Chat, model_server: Mo
         streamed(chat, model_server, Call(name, arguments, "c"), title)
 
 
-@pytest.mark.parametrize("lines", [8, 40])
-def test_a_result_of_more_than_ten_lines_is_folded(
-    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path, lines: int
+def test_what_was_read_is_folded_and_calls_that_follow_one_another_are_one_line(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
 ) -> None:
-    (workspace / "many.txt").write_text("".join(f"row {n}\n" for n in range(1, lines + 1)))
-    model_server.script(calls(call("read", {"path": "many.txt"})), text("ok"))
+    (workspace / "many.txt").write_text("".join(f"row {n}\n" for n in range(1, 40)))
+    read, grep = call("read", {"path": "many.txt"}, "1"), call("grep", {"pattern": "row 3"}, "2")
+    missing = call("read", {"path": "missing.txt"}, "3")
+    model_server.script(calls(read, grep), calls(call("ls", {}, "4")), text("ok"))
     chat.play("read it")
-    chat.focus()
-    at = editor.eval(rf"search('row {lines}$', 'bnw')")
-    assert (editor.eval(f"foldclosed({at})") > 0) == (lines > 10)
-    if lines > 10:
-        editor.wait_screen("more lines")
+    editor.wait_screen("✓ read 1 file, searched 1×, listed 1 directory")
+    model_server.script(calls(call("ls", {}, "5"), missing), text("well"))
+    chat.play("and that")
+    editor.wait_screen("✓ ls . · done (")
+    editor.wait_screen("Path not found: missing.txt")
 
 
 def test_reasoning_of_one_long_paragraph_is_folded_and_the_window_stays_at_its_top(

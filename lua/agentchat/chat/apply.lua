@@ -37,6 +37,10 @@ local WRITES = {
   finish = messages.finish,
   retry = messages.retry,
   block = messages.block,
+  todo = function(chat, items)
+    chat.todo = items
+    prompt.refresh(chat)
+  end,
 }
 
 ---@type table<string, fun(chat: agentchat.Chat, ...)>

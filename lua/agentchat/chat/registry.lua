@@ -14,6 +14,7 @@ local api = vim.api
 ---@field since? integer ms, when the state of the status began
 ---@field outbox string[] sent, and not yet accepted by Python
 ---@field names agentchat.Name[] what can be mentioned
+---@field todo? agentchat.TodoItem[] its todo list
 ---@field commands? agentchat.SlashCommand[] those Python offers, once it has reported them
 ---@field header integer extmark of the prompt's header
 ---@field transcript agentchat.Transcript

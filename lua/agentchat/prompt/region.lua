@@ -4,6 +4,7 @@ local lines = require('agentchat.transcript.text')
 local marks = require('agentchat.transcript.marks')
 local mentions = require('agentchat.prompt.mentions')
 local slash = require('agentchat.prompt.slash')
+local todo = require('agentchat.prompt.todo')
 local undo = require('agentchat.prompt.undo')
 
 local M = {}
@@ -76,6 +77,15 @@ local function draw_outbox(chat, row)
   api.nvim_buf_set_extmark(chat.buf, ns, row, 0, { virt_lines = drawn })
 end
 
+--- Draws the todo list above the header of the prompt.
+local function draw_todo(chat, row)
+  local drawn = todo.lines(chat.todo or {})
+  if #drawn == 0 then return end
+  table.insert(drawn, { { '', 'AgentChatFact' } })
+  local above = { virt_lines = drawn, virt_lines_above = true }
+  api.nvim_buf_set_extmark(chat.buf, ns, row, 0, above)
+end
+
 local function draw_mention(chat, row, found)
   api.nvim_buf_set_extmark(chat.buf, ns, row, found.first, {
     end_col = found.last,
@@ -129,6 +139,7 @@ function M.refresh(chat)
   api.nvim_buf_clear_namespace(chat.buf, ns, row, -1)
   draw_placeholder(chat, row, text)
   draw_outbox(chat, row)
+  draw_todo(chat, row)
   draw_mentions(chat, row, text)
   draw_command(chat, row, text)
 end

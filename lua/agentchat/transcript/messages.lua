@@ -3,6 +3,7 @@ local tool_block = require('agentchat.transcript.tool_block')
 local lines = require('agentchat.transcript.text')
 local highlighter = require('agentchat.transcript.highlighter')
 local marks = require('agentchat.transcript.marks')
+local reading = require('agentchat.transcript.reading')
 
 local M = {}
 
@@ -24,11 +25,15 @@ local GROUPS = {
 ---@field tail? integer extmark where its next piece goes
 ---@field blocks table<string, agentchat.ToolBlock>
 ---@field thinking? agentchat.ToolBlock
+---@field run agentchat.ToolBlock[] calls that only read, with nothing between them
+---@field runs agentchat.ToolBlock[][] those that have ended
 ---@field highlighting agentchat.Highlighting
 ---@field retry? integer extmark of the line about a request that is sent again
 ---@field last? 'block' what was written last, where it matters
 
-function M.new() return { headers = {}, blocks = {}, highlighting = highlighter.new() } end
+function M.new()
+  return { headers = {}, blocks = {}, run = {}, runs = {}, highlighting = highlighter.new() }
+end
 
 --- Writes lines and a blank one above the prompt.
 ---@param close? boolean without a blank line above it
@@ -111,6 +116,18 @@ local function close(chat)
   end
 end
 
+--- Ends the run of calls that only read.
+local function end_run(chat)
+  local state = chat.transcript
+  if #state.run < 2 then
+    state.run = {}
+    return
+  end
+  reading.fold(chat.buf, state.run)
+  table.insert(state.runs, state.run)
+  state.run = {}
+end
+
 function M.text(chat, text)
   local state = chat.transcript
   local row, col = text_end(chat)
@@ -118,6 +135,7 @@ function M.text(chat, text)
     text = text:gsub('^[\r\n]+', '')
     if text == '' then return end
     close(chat)
+    end_run(chat)
     row, col = write(chat, { '' }), 0
     state.first, state.tail = set_point(chat, row, 0, false), set_point(chat, row, 0, true)
     highlighter.start(chat, row)
@@ -129,6 +147,7 @@ end
 
 local function write_block(chat, block)
   close(chat)
+  if not tool_block.reading(block) then end_run(chat) end
   local state = chat.transcript
   local row = write(chat, tool_block.lines(block), state.last == 'block')
   tool_block.adopt(chat.buf, block, row)
@@ -161,6 +180,7 @@ function M.block(chat, id, fields)
   tool_block.set(block, fields)
   write_block(chat, block)
   chat.transcript.blocks[id] = block
+  if tool_block.reading(block) then table.insert(chat.transcript.run, block) end
 end
 
 --- Begins a message. Replies of one turn share a header.
@@ -168,6 +188,7 @@ end
 function M.message(chat, role, text)
   local state = chat.transcript
   close(chat)
+  if role ~= 'agent' then end_run(chat) end
   if not HEADERS[role] then
     local note = lines.split(vim.trim(text))
     colour(chat, write(chat, note), #note, GROUPS[role])
@@ -248,6 +269,9 @@ end
 
 function M.folds(chat)
   local out = {}
+  for _, run in ipairs(chat.transcript.runs) do
+    vim.list_extend(out, reading.folds(chat.buf, run))
+  end
   for _, block in pairs(chat.transcript.blocks) do
     vim.list_extend(out, tool_block.folds(chat.buf, block))
   end

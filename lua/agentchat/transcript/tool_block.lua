@@ -13,15 +13,30 @@ local LONGEST = 2000 -- lines of output the buffer holds; the journal has them a
 local SLACK = 500 -- lines of live output above that before the oldest go, as moving them takes time
 local INDENT = '    '
 
+local MOST_ERROR_LINES = 40 -- of a failed call that are shown unfolded
+local SLOW_MS = 1000 -- from which on the header says how long a call took
+
+-- The highlight of a state, and the sign in place of the arrow.
 local STATES = {
-  streaming = 'AgentChatRunning',
-  waiting = 'AgentChatWaiting',
-  running = 'AgentChatRunning',
-  done = 'AgentChatDone',
-  failed = 'AgentChatFailed',
-  rejected = 'AgentChatFailed',
-  denied = 'AgentChatFailed',
-  cancelled = 'AgentChatNote',
+  streaming = { 'AgentChatRunning', '…' },
+  waiting = { 'AgentChatWaiting', '?' },
+  running = { 'AgentChatRunning', '●' },
+  done = { 'AgentChatDone', '✓' },
+  failed = { 'AgentChatFailed', '✗' },
+  rejected = { 'AgentChatFailed', '✗' },
+  denied = { 'AgentChatFailed', '✗' },
+  cancelled = { 'AgentChatNote', '-' },
+}
+
+-- Whose results are folded away: what they read is for the model.
+local READING = {
+  read = 'read',
+  read_file = 'read',
+  grep = 'search',
+  grep_search = 'search',
+  find = 'search',
+  file_search = 'search',
+  ls = 'list',
 }
 
 ---@class agentchat.ToolBlock
@@ -29,7 +44,8 @@ local STATES = {
 ---@field title string
 ---@field tool? string
 ---@field state? string
----@field badge? string
+---@field badge? string how long the call took
+---@field began? number ms, when it began to run
 ---@field shown integer lines that are not folded
 ---@field group string highlight of the output
 ---@field output string[] without indent
@@ -78,6 +94,9 @@ local function drawn_of(block)
   return out
 end
 
+--- What a call reads, if it changes nothing: 'read', 'search' or 'list'.
+function M.reading(block) return READING[block.tool] end
+
 --- The lines of a block that is not in the buffer yet.
 function M.lines(block)
   block.header, block.drawn = header_of(block), drawn_of(block)
@@ -91,7 +110,9 @@ local function folds_of(block, row)
   local last = row + 1 + count
   -- Of reasoning only the header is shown: a paragraph may be one line, and fill the window.
   if block.shown == 0 then return { outer = { first = row + 1, last = last, closed = true } } end
-  local out = { outer = { first = row + 1, last = last, closed = false } }
+  local hidden = block.state == 'done' and M.reading(block) ~= nil
+  local out = { outer = { first = row + 1, last = last, closed = hidden } }
+  if block.state == 'failed' and count <= MOST_ERROR_LINES then return out end
   -- A fold of one line would hide nothing.
   if count > block.shown + 1 then
     out.inner = { first = row + 2 + block.shown, last = last, closed = true }
@@ -137,7 +158,9 @@ local function mark(buf, block, row)
   colour(buf, block, 'title', row, 0, title, 'AgentChatBlock')
   if block.state then
     local state = title + #' · '
-    colour(buf, block, 'state', row, state, state + #block.state, STATES[block.state])
+    local group, sign = unpack(STATES[block.state])
+    colour(buf, block, 'state', row, state, state + #block.state, group)
+    colour(buf, block, 'sign', row, 0, #'▸', group, { conceal = sign })
   end
   if #block.drawn > 0 then
     local more = { end_row = last + 1, hl_eol = true, priority = 90 }
@@ -215,12 +238,31 @@ local function newest_state(text)
   return (line:find('\r') and line:match('([^\r]*)\r*$') or line) .. rest
 end
 
+--- A time in few characters: `2.4 s`, `38 s`, `3 min 5 s`.
+local function duration(ms)
+  if ms < 10000 then return ('%.1f s'):format(ms / 1000) end
+  local seconds = math.floor(ms / 1000 + 0.5)
+  if seconds < 60 then return ('%d s'):format(seconds) end
+  return ('%d min %d s'):format(math.floor(seconds / 60), seconds % 60)
+end
+
+local function set_state(block, state)
+  local now = vim.uv.hrtime() / 1e6
+  if state == 'running' then block.began = block.began or now end
+  local ended = state == 'done' or state == 'failed' or state == 'cancelled'
+  if ended and block.began then
+    if now - block.began >= SLOW_MS then block.badge = duration(now - block.began) end
+    block.began = nil
+  end
+  block.state = state
+end
+
 --- Takes over what changed of a block, without drawing it.
 function M.set(block, fields)
   block.title = fields.title and lines.one_line(fields.title) or block.title
   block.tool = fields.tool or block.tool
   if block.title == '' then block.title = block.tool or 'tool' end
-  block.state = fields.state or block.state
+  if fields.state then set_state(block, fields.state) end
   block.badge = fields.badge and lines.one_line(fields.badge) or block.badge
   if fields.body then
     block.output, block.left_out = lines.to_lines(fields.body), 0
@@ -238,10 +280,10 @@ end
 --- Draws what changed of a block. One the user deleted stays deleted.
 function M.update(buf, block, fields)
   local row, _, details = marks.find(buf, block.mark)
-  local left_out = block.left_out
+  local left_out, before = block.left_out, row and folds_of(block, row) or {}
   M.set(block, fields)
   if not row or details.end_row <= row then return end
-  local header, drawn, before = header_of(block), drawn_of(block), folds_of(block, row)
+  local header, drawn = header_of(block), drawn_of(block)
   local old = current(buf, block, row, details)
   local as_drawn, dropped = old == block.drawn, block.left_out - left_out
   if as_drawn and dropped > 0 then
@@ -255,6 +297,7 @@ function M.update(buf, block, fields)
   if now.outer and not before.outer then table.insert(new, now.outer) end
   if now.inner and not before.inner then table.insert(new, now.inner) end
   folds.make(buf, new)
+  if before.inner and not now.inner then folds.open(buf, before.inner.first) end
 end
 
 return M

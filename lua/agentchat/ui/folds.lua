@@ -3,11 +3,16 @@
 local M = {}
 
 local api = vim.api
+local ns = api.nvim_create_namespace('agentchat.folds')
+
+---@type table<integer, table<integer, string>> by buffer and extmark
+local labels = {}
 
 ---@class agentchat.Fold
 ---@field first integer 1-based line
 ---@field last integer
 ---@field closed boolean
+---@field label? string what is shown in place of its first line
 
 local function in_windows(buf, run)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
@@ -15,15 +20,46 @@ local function in_windows(buf, run)
   end
 end
 
-local function make(fold)
+local function make(fold, open)
   pcall(vim.cmd, ('%d,%dfold'):format(fold.first, fold.last))
-  if not fold.closed then pcall(vim.cmd, ('%dfoldopen'):format(fold.first)) end
+  if open or not fold.closed then pcall(vim.cmd, ('%dfoldopen'):format(fold.first)) end
+end
+
+--- Remembers the labels of folds, for all windows.
+local function set_labels(buf, folds)
+  for _, fold in ipairs(folds) do
+    if fold.label then
+      local row = fold.first - 1
+      api.nvim_buf_clear_namespace(buf, ns, row, row + 1)
+      local id = api.nvim_buf_set_extmark(buf, ns, row, 0, { end_row = fold.last, strict = false })
+      labels[buf] = labels[buf] or {}
+      labels[buf][id] = fold.label
+    end
+  end
+end
+
+local function label_of(buf, first, last)
+  local at = { first - 1, 0 }
+  local mark = api.nvim_buf_get_extmarks(buf, ns, at, at, { details = true })[1]
+  return mark and mark[4].end_row == last and labels[buf] and labels[buf][mark[1]]
 end
 
 --- Makes folds in all windows of a buffer, the outer ones first.
-function M.make(buf, folds)
+---@param closes? fun(win: integer): boolean whether closed folds are closed there; default: in all
+function M.make(buf, folds, closes)
   if #folds == 0 then return end
-  in_windows(buf, function() vim.iter(folds):each(make) end)
+  set_labels(buf, folds)
+  in_windows(buf, function(win)
+    local open = closes ~= nil and not closes(win)
+    vim.iter(folds):each(function(fold) make(fold, open) end)
+  end)
+end
+
+--- Opens the closed fold that begins at a line.
+function M.open(buf, line)
+  in_windows(buf, function()
+    if vim.fn.foldclosed(line) == line then vim.cmd(('%dfoldopen'):format(line)) end
+  end)
 end
 
 --- Makes the folds of one window again, for a buffer it did not show before.
@@ -32,20 +68,32 @@ function M.restore(win, folds)
   api.nvim_win_call(win, function()
     if vim.wo.foldmethod ~= 'manual' then return end
     vim.cmd('silent! normal! zE')
-    vim.iter(folds):each(make)
+    vim.iter(folds):each(function(fold) make(fold) end)
   end)
+end
+
+--- The sign that the header of a block is shown with, and the text after it.
+---@return string sign, string group, string rest
+local function sign_of(first, line)
+  local at = { first - 1, 0 }
+  local marks = api.nvim_buf_get_extmarks(0, -1, at, at, { details = true })
+  local mark = vim.iter(marks):find(function(found) return (found[4].conceal or '') ~= '' end)
+  if not mark or vim.wo.conceallevel == 0 then return '', 'AgentChatBlock', line end
+  return mark[4].conceal, mark[4].hl_group, line:sub(mark[4].end_col + 1)
 end
 
 function M.text()
   local first, last = vim.v.foldstart, vim.v.foldend
-  local count = last - first + 1
-  local line = vim.fn.getline(first)
-  if vim.v.foldlevel > 1 or vim.startswith(line, '    ') then
+  local label = label_of(api.nvim_get_current_buf(), first, last)
+  if label then return { { '✓', 'AgentChatDone' }, { ' ' .. label, 'AgentChatBlock' } } end
+  local count, line = last - first + 1, vim.fn.getline(first)
+  if not vim.startswith(line, '▸ ') then -- output is indented, or blank
     local what = count == 1 and 'line' or 'lines'
     return { { ('    … %d more %s'):format(count, what), 'AgentChatReasoning' } }
   end
   local hidden = (' (%d %s)'):format(count - 1, count == 2 and 'line' or 'lines')
-  return { { line, 'AgentChatBlock' }, { hidden, 'AgentChatReasoning' } }
+  local sign, group, rest = sign_of(first, line)
+  return { { sign, group }, { rest, 'AgentChatBlock' }, { hidden, 'AgentChatReasoning' } }
 end
 
 return M

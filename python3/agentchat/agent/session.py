@@ -43,6 +43,7 @@ from agentchat.core.permissions.policy import parse_mode
 from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
+from agentchat.core.tools.todo import parse_todo
 from agentchat.core.tools.tool import Extra, ToolOutput
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
@@ -212,6 +213,7 @@ class Session:
             results=results,
             toolbox=chat.toolset,
             policy=chat.policy,
+            todo=chat.todo,
             overlay=overlay,
             frontend=self._frontend,
         )
@@ -245,6 +247,7 @@ class Session:
             max_parallel=max_parallel,
             observer=self,
         )
+        chat.todo.on_change = self._show_todo
         self._in_turn = False
         self._wanted_mode = ""
         self._working = False
@@ -320,6 +323,11 @@ class Session:
         """Stage a preview that inserts lines below a line of a file (1-based)."""
         self._background.start(self._code_inserts.insert(path, line, code), "inserting code")
 
+    def edit_todo(self, text: str) -> None:
+        """Take the todo list as the user wrote it, one item a line."""
+        self.chat.todo.replace(parse_todo(text))
+        self.add_note("The user edited the todo list.")
+
     def answer(self, request_id: str, response: ApprovalResponse) -> None:
         """Take the answer to an approval request; an answer to a closed one does nothing."""
         self.approvals.answer(request_id, response)
@@ -371,6 +379,7 @@ class Session:
         self.chat.turn = self._journal.restored.timeline.turn
         self.chat.context.restore(self._journal.restored.steps, self.chat.history)
         self.chat.spending.chat = self._journal.restored.used
+        self.chat.todo.restore(self._journal.restored.todo)
         self._restore_mode(self._journal.restored.mode)
 
     def _restore_mode(self, mode: str) -> None:
@@ -384,6 +393,7 @@ class Session:
 
     def replay(self) -> None:
         """Draw the history; turns wait until that is done."""
+        self._view.show_todo(self.chat.todo.items)
         work = partial(replay, self.chat.history, self._view, self.chat.toolset)
         self._add_job(Job("replay", work))
 
@@ -488,6 +498,11 @@ class Session:
 
     async def _take_rules(self) -> list[tuple[str, str]]:
         return await self.rules_files.take_notes(self.chat.context.start)
+
+    def _show_todo(self) -> None:
+        """Record and show the todo list, after it was changed."""
+        self._journal.record_todo(self.chat.todo.items)
+        self._view.show_todo(self.chat.todo.items)
 
     async def _begin_stage(self) -> None:
         await self._stage.begin_turn()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.text import escape_hidden_characters
+from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
@@ -92,6 +93,9 @@ class PlainView:
 
     def show_tools(self, chat: Chat) -> None:
         """Nothing: nobody completes a mention."""
+
+    def show_todo(self, items: Sequence[TodoItem]) -> None:
+        """Nothing: its call is shown."""
 
     def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
         """Keep why the turn ended."""

@@ -60,6 +60,7 @@ KINDS: dict[str, type[Any]] = {
     "shortened": r.ResultsShortened,
     "counted": r.RequestCounted,
     "compaction_undone": r.CompactionUndone,
+    "todo": r.TodoChanged,
 }
 AUTHORS: dict[str, type[Any]] = {
     "user": UserText,

@@ -13,7 +13,14 @@ from typing import Any
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, UserText
 from agentchat.journal.file import FOLDER, SUFFIX, JournalFile, journal_path
-from agentchat.journal.reader import read_history, read_records, read_steps, scan
+from agentchat.journal.reader import (
+    read_history,
+    read_records,
+    read_steps,
+    read_todo,
+    scan,
+    todo_record,
+)
 from agentchat.journal.records import (
     ChatOpened,
     DecisionMade,
@@ -103,6 +110,9 @@ def fork_chat(
             journal.append(MessageRecorded(message))
         for step in steps:
             journal.append(step_record(step))
+        todo = read_todo(records)
+        if todo:
+            journal.append(todo_record(todo))
         if turn:
             journal.append(TurnStarted(turn))
             journal.append(TurnFinished(turn, "stop"))

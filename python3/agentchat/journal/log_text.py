@@ -115,6 +115,12 @@ def _compacted_entry(record: r.ContextCompacted) -> Iterator[str]:
     yield record.summary
 
 
+def _todo_entry(record: r.TodoChanged) -> Iterator[str]:
+    yield "todo list" if record.items else "todo list (empty)"
+    for item in record.items:
+        yield f"- {item.get('text')} ({item.get('status')})"
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
@@ -159,6 +165,7 @@ _ENTRIES: dict[type, Callable[[Any], Iterable[str]]] = {
     r.ResultsShortened: lambda record: (
         f"results in the first {record.before} messages are sent in short form",
     ),
+    r.TodoChanged: _todo_entry,
     r.CompactionUndone: lambda record: ("the summary is taken back",),
     r.RedoStarted: lambda record: (f"redo of {record.undone} ({record.id})",),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,6 +18,7 @@ from agentchat.core.context.context import (
 )
 from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult, Usage
 from agentchat.core.spending import Totals
+from agentchat.core.tools.todo import BOXES, TodoItem
 from agentchat.journal.codec import CONTENT_KIND, from_fields
 from agentchat.journal.records import (
     CallStarted,
@@ -29,6 +30,7 @@ from agentchat.journal.records import (
     ReplyProgress,
     RequestCounted,
     ResultsShortened,
+    TodoChanged,
 )
 
 CUT_OFF_REPLY = "The answer was cut off: the plugin's process ended while it arrived."
@@ -124,6 +126,25 @@ def read_steps(records: Iterable[Record]) -> tuple[ContextStep, ...]:
         elif isinstance(record, CompactionUndone):
             steps = steps_after_undo(steps)
     return steps
+
+
+def read_todo(records: Iterable[Record]) -> tuple[TodoItem, ...]:
+    """Return the newest todo list; items of a later version that do not fit are left out."""
+    items: Sequence[Mapping[str, str]] = ()
+    for record in records:
+        if isinstance(record, TodoChanged):
+            items = record.items
+    return tuple(item for item in map(_todo_item, items) if item is not None)
+
+
+def todo_record(items: Sequence[TodoItem]) -> TodoChanged:
+    """Return the record of a todo list."""
+    return TodoChanged([{"text": item.text, "status": item.status} for item in items])
+
+
+def _todo_item(stored: Mapping[str, str]) -> TodoItem | None:
+    status = next((status for status in BOXES if status == stored.get("status")), None)
+    return TodoItem(stored.get("text", ""), status) if status is not None else None
 
 
 def usage_of(record: Record) -> Usage | None:

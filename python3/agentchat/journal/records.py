@@ -50,7 +50,7 @@ fields that it does not know, so old and new versions read each other's journals
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -392,6 +392,14 @@ class CompactionUndone:
 
 
 @dataclass(frozen=True, slots=True)
+class TodoChanged:
+    """The todo list as it is from now on; each item has a ``text`` and a ``status``."""
+
+    items: Sequence[Mapping[str, str]]
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownRecord:
     """A record of a kind that this version does not know."""
 
@@ -427,5 +435,6 @@ Record = (
     | RequestCounted
     | ResultsShortened
     | CompactionUndone
+    | TodoChanged
     | UnknownRecord
 )

@@ -14,6 +14,7 @@ from agentchat.core.messages import History, Message, ToolResult, Usage
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.spending import Totals
 from agentchat.core.tools.call import declared_effects
+from agentchat.core.tools.todo import TodoItem
 from agentchat.core.tools.tool import UndoCall
 from agentchat.core.tools.toolset import ToolSelection
 from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse, ReadyCall
@@ -22,7 +23,13 @@ from agentchat.core.turn.loop import TurnReason
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile
-from agentchat.journal.reader import read_history, read_steps, read_totals
+from agentchat.journal.reader import (
+    read_history,
+    read_steps,
+    read_todo,
+    read_totals,
+    todo_record,
+)
 from agentchat.journal.timeline import Timeline, read_timeline
 
 NO_EFFECTS: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -39,6 +46,7 @@ class RestoredChat:
     """What is sent in place of older messages."""
     used: Totals = field(default_factory=Totals)
     """What all requests used."""
+    todo: tuple[TodoItem, ...] = ()
     model: r.ModelChosen | None = None
     mode: str = ""
     """The mode that it was changed to."""
@@ -135,6 +143,10 @@ class JournalWriter:
     def record_compaction_undone(self) -> None:
         """Record that the newest summary is taken back."""
         self._file.append(r.CompactionUndone())
+
+    def record_todo(self, items: Sequence[TodoItem]) -> None:
+        """Record the todo list, after the model or the user changed it."""
+        self._file.append(todo_record(items))
 
     def record_response(self, request: ApprovalRequest, response: ApprovalResponse) -> None:
         """Record the user's response to an approval request."""
@@ -342,6 +354,7 @@ def _restore(records: Sequence[r.Record]) -> RestoredChat:
         timeline=read_timeline(records, reopened=True),
         steps=read_steps(records),
         used=read_totals(records),
+        todo=read_todo(records),
         model=next((item for item in newest if isinstance(item, r.ModelChosen)), None),
         mode=next((item.mode for item in newest if isinstance(item, r.ModeChanged)), ""),
         tools=ToolSelection(tools.given, tools.removed, tools.activated)

@@ -309,6 +309,7 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "resolve": lambda chat, p: chat.previews.resolve(parse_resolve_command(p)),
     "propose": lambda chat, p: chat.previews.show_proposal(p["subject"], p["path"]),
     "amend": OpenChat.amend,
+    "todo": lambda chat, p: chat.session.edit_todo(p["text"]),
     "insert_code": lambda chat, p: chat.session.insert_code(p["path"], p["line"], p["code"]),
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from dataclasses import fields as dataclass_fields
 from functools import partial
@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.text import drop_overwritten, escape_hidden_characters
+from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
@@ -149,6 +150,10 @@ class NvimView:
         if names != self._mentions:
             self._mentions = names
             self._draw("tools", names)
+
+    def show_todo(self, items: Sequence[TodoItem]) -> None:
+        """Show the todo list above the prompt."""
+        self._draw("todo", [{"text": item.text, "status": item.status} for item in items])
 
     def show_request(self, id: str, request: ApprovalRequest) -> None:
         """Show an approval request."""

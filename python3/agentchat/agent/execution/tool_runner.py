@@ -24,6 +24,7 @@ from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Frontend, Workspace
+from agentchat.core.tools.todo import TodoList
 from agentchat.core.tools.tool import (
     ArgumentError,
     CallOutcome,
@@ -66,6 +67,7 @@ class ToolRunner:
         results: ResultStore,
         toolbox: Toolset,
         policy: Policy,
+        todo: TodoList | None = None,
         overlay: OverlayWorkspace | None = None,
         frontend: Frontend | None = None,
     ) -> None:
@@ -73,6 +75,7 @@ class ToolRunner:
         self._overlay = overlay
         self._toolbox = toolbox
         self._policy = policy
+        self._todo = todo or TodoList()
         self._frontend = frontend
         self._journal = journal
         self._view = view
@@ -331,6 +334,7 @@ class ToolRunner:
             private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
             clear_standing=self._previews.clear_standing,
             flags=self._flags,
+            todo=self._todo,
             show=show,
         )
 

@@ -35,7 +35,7 @@ SKILL = "skill"
 """The tool that reads skills; there is none while there are no skills."""
 
 READONLY = ("read", "grep", "find", "ls", "diagnostics", SKILL)
-AGENT = (*READONLY, "edit", "write", "delete", "bash", "ast_edit", "ask")
+AGENT = (*READONLY, "edit", "write", "delete", "bash", "ast_edit", "ask", "todo")
 
 WEB = ("fetch",)
 

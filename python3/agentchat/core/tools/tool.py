@@ -14,6 +14,7 @@ from agentchat.core.errors import ToolError
 from agentchat.core.messages import Image, ToolResult
 from agentchat.core.text import clip
 from agentchat.core.tools.ports import Frontend, Workspace
+from agentchat.core.tools.todo import TodoList
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +226,8 @@ class ToolContext:
     """Removes the standing handler that a tool has set."""
     flags: dict[str, bool] = field(default_factory=dict)
     """Flags that commands of this chat set, by name: whether the last one succeeded."""
+    todo: TodoList = field(default_factory=TodoList)
+    """The todo list of the chat."""
     show: Callable[[str], None] = lambda text: None
     """Shows a text in place of the output so far."""
 

@@ -15,6 +15,7 @@ from agentchat.core.permissions.policy import Policy, mode_forbids
 from agentchat.core.spending import Budget, Spending
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.system_prompt import system_prompt
+from agentchat.core.tools.todo import TodoList
 from agentchat.core.tools.tool import Environment, Tool
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.preview_stack import PreviewStack
@@ -39,6 +40,7 @@ STAGING = (
     "freely and do not ask for permission. Commands have no network (set network to true to ask "
     "the user for it) and cannot write outside the workspace and /tmp."
 )
+TODO = "<system-reminder>\nThe todo list, as the user sees it:\n{}\n</system-reminder>"
 REMINDER = (
     "<system-reminder>\n"
     "This is a preview. Call the `resolve` tool to apply or discard these changes.\n"
@@ -64,6 +66,7 @@ class Chat:
     """Requests of one turn before the user is asked whether to go on."""
     spending: Spending = field(default_factory=Spending)
     budget: Budget = field(default_factory=Budget)
+    todo: TodoList = field(default_factory=TodoList)
     context: ChatContext = field(default_factory=ChatContext)
     meter: ContextMeter = field(default_factory=ContextMeter)
     window: int | None = None
@@ -114,7 +117,8 @@ class Chat:
         mode = PLANNING if self.previews.standing is not None else ""
         mode = STAGING if self.policy.mode == "stage" else mode
         pending = REMINDER if self.previews.must_be_resolved else ""
-        return "\n\n".join(filter(None, (mode, pending))) or None
+        todo = TODO.format(self.todo.text()) if self.todo.items else ""
+        return "\n\n".join(filter(None, (todo, mode, pending))) or None
 
     def _described(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
         return tuple(_with_description(tool, self.environment) for tool in tools)

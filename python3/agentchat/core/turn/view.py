@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from agentchat.core.diff.changeset import FileChange
+from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
@@ -99,6 +100,9 @@ class View(Protocol):
 
     def show_tools(self, chat: Chat) -> None:
         """Show which tools and groups a prompt can mention."""
+
+    def show_todo(self, items: Sequence[TodoItem]) -> None:
+        """Show the todo list."""
 
     def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event."""

@@ -29,6 +29,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
+from agentchat.tools import todo
 from agentchat.tools.builtin import (
     ask,
     ast_edit,
@@ -279,6 +280,7 @@ BUILTINS: tuple[Tool, ...] = (
     bash.TOOL,
     ast_edit.TOOL,
     ask.TOOL,
+    todo.TOOL,
     fetch.TOOL,
     resolve.TOOL,
     tool_search.TOOL,
