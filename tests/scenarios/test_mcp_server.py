@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from agentchat.core.errors import ToolError
 from agentchat.mcp_server.server import OFFERED
+from tests.conftest import StartEditor
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.mcp_client import SECONDS, McpClient, SocketAgent
@@ -60,9 +64,13 @@ def agent_chat(editor: Editor) -> Chat:
 def listening(offline_editor: Editor, home: Path) -> Editor:
     """An editor in which a chat was opened, so that agents find it."""
     Chat.open(offline_editor)
-    sockets = home / "state" / "nvim" / "agentchat" / "agents"
-    offline_editor.wait(lambda: list(sockets.glob("*.sock")), why="it listens")
+    wait_for_socket(offline_editor, home)
     return offline_editor
+
+
+def wait_for_socket(editor: Editor, home: Path) -> None:
+    sockets = home / "state" / "nvim" / "agentchat" / "agents"
+    editor.wait(lambda: list(sockets.glob("*.sock")), why="it listens")
 
 
 def test_one_hunk_of_three_is_rejected_and_the_agent_is_told(
@@ -188,3 +196,34 @@ def test_the_tools_are_those_of_a_chat(client: McpClient) -> None:
     claims = {name: tool.annotations for name, tool in tools.items() if tool.annotations}
     reading = {name for name, claim in claims.items() if claim.read_only_hint}
     assert reading == {"read", "grep", "find", "ls", "diagnostics"}
+
+
+def test_a_host_that_dies_during_a_call_is_one_clear_error(
+    listening: Editor, agent: SocketAgent, file: Path
+) -> None:
+    result = agent.start("edit", a_change(5))
+    agent_chat(listening).asked("edit")
+    os.kill(listening.wait_event("AgentHostStarted")["pid"], signal.SIGKILL)
+    with pytest.raises(ToolError, match="ended during this call"):
+        result.result(SECONDS)
+    assert file.read_text().splitlines() == LINES
+    listening.allow("the Python host ended")
+
+
+@pytest.mark.parametrize("serve", [True, False])
+def test_a_neovim_that_starts_later_takes_the_next_call_if_it_may(
+    start_editor: StartEditor, home: Path, workspace: Path, serve: bool
+) -> None:
+    agent = SocketAgent(home, workspace)
+    assert "No Neovim" in agent.call("bash", command="touch made")
+    editor = start_editor(settings={"mcp": {"serve": serve}})
+    own = Chat.open(editor)
+    if serve:
+        wait_for_socket(editor, home)
+    own.play("list files")
+    result = agent.start("bash", {"command": "touch made"})
+    if serve:
+        agent_chat(editor).event("AgentApprovalRequested", tool="bash")
+    else:
+        assert "No Neovim" in result.result(SECONDS)
+    agent.close()
