@@ -246,7 +246,7 @@ async def test_each_part_of_a_pipe_that_asks_gets_a_rule(room: Room) -> None:
     await room.drafts.write(first.id)
     assert room.drafts.asks_for_more
     second = await room.propose()
-    assert [rule.words for rule in second.choices][0] == ("mkdir",)
+    assert second.choices[0].words == ("mkdir",)
     assert ("touch",) not in [rule.words for rule in second.choices]
     await room.write(second)
     assert not room.drafts.asks_for_more
