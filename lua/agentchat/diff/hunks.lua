@@ -115,7 +115,7 @@ local function hunk_at_cursor(panel)
     local first = is_first and hunk.row - 1 or hunk.row
     if first <= row then found = hunk end
   end
-  return found
+  return found and row < found.row + found.rows and found or nil
 end
 
 local function toggle(panel, hunks)

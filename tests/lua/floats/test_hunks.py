@@ -100,9 +100,9 @@ def test_capital_x_is_about_the_whole_file(desk: Desk) -> None:
     assert "1 of 3 kept" in desk.editor.floats()[0].footer
 
 
-def test_above_the_first_hunk_there_is_none_to_decide(desk: Desk) -> None:
+def test_among_the_facts_below_the_hunks_there_is_none_to_decide(desk: Desk) -> None:
     ask(desk)
-    desk.editor.keys("ggx")
+    desk.editor.keys("Gx")
     desk.editor.wait_notice("No hunk under the cursor")
     assert marked(desk.editor) == []
 

@@ -49,9 +49,10 @@ def ask(desk: Desk, *texts: tuple[str, str]) -> None:
 
 
 def shown(editor: Editor) -> list[str]:
-    """The lines below the facts, from the first file on."""
+    """The lines above the facts, from the first file on."""
     lines: list[str] = editor.floats()[0].lines
-    return lines[lines.index("") + 1 :]
+    facts = next(at for at, line in enumerate(lines) if line.startswith("in      "))
+    return lines[: facts - 1]
 
 
 def pairs(lines: list[str]) -> list[tuple[str, str]]:
@@ -202,7 +203,7 @@ def test_a_file_without_lines_stays_as_it_is(wide: Desk) -> None:
 def test_a_great_change_comes_in_two_columns_too(wide: Desk) -> None:
     ask(wide, distant(400))
     wide.editor.wait(lambda: pairs(shown(wide.editor)), why="it is put into two columns")
-    wide.editor.keys("Gxa")
+    wide.editor.keys("G[cxa")
     (answer,) = wide.told("answer")
     assert [hunk["index"] for hunk in answer["hunks"]] == [399]
 
