@@ -19,12 +19,18 @@ local M = {}
 ---@field total integer
 ---@field always boolean whether *always* is on offer
 ---@field always_text? string
+---@field same? string[] waiting calls that the same scope covers
+---@field waiting? string[] other waiting calls of this tool
+---@field reason? string what the user sent meanwhile, for a rejection
 ---@field rule? boolean whether a rule can be written from it
 ---@field arguments string JSON
 ---@field draft? string a text that `e` edits in place of the arguments
 ---@field details? string[]
 ---@field try? boolean whether the command can run on an overlay first
 ---@field kind 'command'|'diff'|'arguments'|'text'
+
+-- What would run is long where it may leave no room for the facts below it.
+local LONG = { lines = 10, columns = 500 }
 
 local SAFETY = {
   [0] = '0 · no dry run, no undo',
@@ -36,6 +42,7 @@ local SAFETY = {
 local HINTS = {
   { 'A', 'always' },
   { 'a', 'accept' },
+  { 'T', 'all' },
   { 't', 'try' },
   { 'r', 'reject' },
   { 'c', 'cancel' },
@@ -83,6 +90,11 @@ local function add_doc(page, doc)
   )
 end
 
+--- Whether calls that wait can be accepted with this one, for the rest of the turn.
+function M.offers_turn(request) return request.always == true and #(request.same or {}) > 0 end
+
+local function all_word(request) return ('all %d'):format(#request.same + 1) end
+
 ---@return [string, string, string?][] label, value, group
 local function facts(request)
   local found = vim.list_extend({}, request.facts)
@@ -95,6 +107,16 @@ local function facts(request)
   if request.warning then table.insert(found, { '', request.warning, 'AgentChatWarning' }) end
   if request.always and request.always_text then
     table.insert(found, { 'always', request.always_text })
+  end
+  if M.offers_turn(request) then
+    local text = 'the same, until this turn ends; now also:\n' .. table.concat(request.same, '\n')
+    table.insert(found, { all_word(request), text })
+  end
+  if #(request.waiting or {}) > 0 then
+    table.insert(found, { 'waiting', table.concat(request.waiting, '\n') })
+  end
+  if request.reason then
+    table.insert(found, { 'reject', ('with your message: "%s"'):format(request.reason) })
   end
   return found
 end
@@ -128,19 +150,40 @@ function M.add_notes(page, lines)
   end
 end
 
---- The text of a request: its facts, the details if asked for, and what would run.
+local function add_details(page, request)
+  local details = request.details or {}
+  M.add_notes(page, #details > 0 and details or { 'No details.' })
+  local keys = { { 'H', 'list the decisions of this chat' } }
+  if request.rule then table.insert(keys, 1, { 'R', 'write a rule for similar calls' }) end
+  if #(request.doc.hunks or {}) > 0 then vim.list_extend(keys, hunks.HELP) end
+  M.add_notes(page, float.key_lines(keys))
+end
+
+local function is_long(lines)
+  if #lines > LONG.lines then return true end
+  local text = table.concat(lines)
+  return #text > LONG.columns or vim.fn.strdisplaywidth(text) > LONG.columns
+end
+
+--- Facts that are above what would run: those of a question that is about no call, and the warnings
+--- about something so long that what is below it may not be seen.
+local function is_above(request, fact)
+  return request.kind == 'text' or (fact[3] == 'AgentChatWarning' and is_long(request.doc.lines))
+end
+
+--- The text of a request: what would run, its facts, and the details if asked for.
 function M.page(request, detailed)
   local page = { lines = {}, marks = {}, rows = {} }
-  M.add_facts(page, facts(request))
-  if detailed then
-    local details = request.details or {}
-    M.add_notes(page, #details > 0 and details or { 'No details.' })
-    local keys = request.rule and { { 'R', 'write a rule for similar calls' } } or {}
-    if #(request.doc.hunks or {}) > 0 then vim.list_extend(keys, hunks.HELP) end
-    if #keys > 0 then M.add_notes(page, float.key_lines(keys)) end
+  local above, below = {}, {}
+  for _, fact in ipairs(facts(request)) do
+    table.insert(is_above(request, fact) and above or below, fact)
   end
-  add(page, '')
+  M.add_facts(page, above)
+  if #above > 0 then add(page, '') end
   add_doc(page, request.doc)
+  if #below > 0 then add(page, '') end
+  M.add_facts(page, below)
+  if detailed then add_details(page, request) end
   return page
 end
 
@@ -150,8 +193,17 @@ local function place_of(request) return ('%d of %d'):format(request.place, reque
 function M.is_editable(request) return request.draft ~= nil or request.kind ~= 'text' end
 
 local function hints_of(request)
-  local given = { A = request.always == true, e = M.is_editable(request), t = request.try == true }
-  return vim.tbl_filter(function(hint) return given[hint[1]] ~= false end, HINTS)
+  local given = {
+    A = request.always == true,
+    T = M.offers_turn(request),
+    e = M.is_editable(request),
+    t = request.try == true,
+  }
+  local hints = vim.tbl_filter(function(hint) return given[hint[1]] ~= false end, HINTS)
+  return vim.tbl_map(
+    function(hint) return hint[1] == 'T' and { 'T', all_word(request) } or hint end,
+    hints
+  )
 end
 
 --- The title of a float: the request, and its place among those of the reply.

@@ -2,6 +2,7 @@
 -- and is answered once: by a command, or by one key that a person pressed after it had been visible
 -- for a while.
 
+local actions = require('agentchat.chat.actions')
 local attention = require('agentchat.attention')
 local decisions = require('agentchat.diff.decisions')
 local document = require('agentchat.approval.document')
@@ -41,6 +42,7 @@ local M = {}
 local requests = {}
 
 local NO_ALWAYS = '"always" is not available for this call: accept or reject it.'
+local NO_TURN = 'No other call waits that this answer would cover: accept or reject this one.'
 local NO_TRY = 'This cannot be tried: only commands can, where an overlay works.'
 local NOTHING_TO_EDIT = 'This question has nothing to edit: accept or reject it.'
 local NO_RULE = 'No rule can be written for this call.'
@@ -79,7 +81,11 @@ local function ask_reason(entry)
     chat = entry.chat,
     title = 'Reason for rejecting: ' .. entry.request.title,
     text = entry.reason,
-    send = function(text) respond(entry, 'reject', text ~= '' and { reason = text } or nil) end,
+    send = function(text)
+      -- The model reads it once.
+      if text == entry.request.reason then actions.withdraw(registry.get(entry.chat), text) end
+      respond(entry, 'reject', text ~= '' and { reason = text } or nil)
+    end,
     back = function(text) entry.reason = text end,
   })
 end
@@ -144,6 +150,11 @@ local function try(entry)
   if respond(entry, 'try') then key_guard.drain() end
 end
 
+local function accept_turn(entry)
+  if not document.offers_turn(entry.request) then return notify.warn(NO_TURN) end
+  if respond(entry, 'turn') then key_guard.drain() end
+end
+
 local function answers(choice)
   return function(entry)
     if respond(entry, choice) then key_guard.drain() end
@@ -154,6 +165,8 @@ end
 local KEYS = {
   A = answers('always'),
   a = answers('accept'),
+  T = accept_turn,
+  H = function(entry) host.send('log', { chat = entry.chat, only = 'decisions' }) end,
   c = answers('cancel'),
   t = try,
   r = ask_reason,
@@ -355,7 +368,16 @@ vim.api.nvim_create_autocmd('User', {
   callback = function(event) forget_decisions(event.data.chat) end,
 })
 
+--- Offers a text that is sent while a request waits as the reason for rejecting it.
+local function offer_reason(chat, text)
+  local entry = requests[chat.id]
+  if not entry then return end
+  entry.reason, entry.request.reason = text, text
+  if panels.is_visible(entry.panel) then panels.draw(entry.panel) end
+end
+
 registry.listen({
+  sent = offer_reason,
   ended = function(chat)
     M.close_all(chat.id)
     decisions.forget(chat.id)

@@ -224,6 +224,18 @@ function M.send(chat, text)
     attended = host.has_ui(),
   })
   chat.selection = nil
+  registry.announce('sent', chat, text)
+end
+
+--- Takes back a text that was sent and that no request has carried yet.
+function M.withdraw(chat, text)
+  for i, waiting in ipairs(chat.outbox) do
+    if waiting == text then
+      table.remove(chat.outbox, i)
+      host.send('withdraw', { chat = chat.id, text = text })
+      return apply.refresh(chat)
+    end
+  end
 end
 
 function M.send_prompt(chat) M.send(chat, prompt.take(chat)) end

@@ -31,6 +31,7 @@ local api = vim.api
 
 ---@class agentchat.ChatListener
 ---@field buffer? fun(chat: agentchat.Chat, buf: integer) it has got a buffer: its own or a review's
+---@field sent? fun(chat: agentchat.Chat, text: string) the user sent it
 ---@field ended? fun(chat: agentchat.Chat) its buffer or the Python process is gone
 
 ---@type table<string, agentchat.Chat>
@@ -40,10 +41,11 @@ local listeners = {}
 
 function M.listen(listener) table.insert(listeners, listener) end
 
----@param event 'buffer'|'ended'
-function M.announce(event, chat, buf)
+---@param event 'buffer'|'sent'|'ended'
+---@param value? integer|string the buffer or the text
+function M.announce(event, chat, value)
   for _, listener in ipairs(listeners) do
-    if listener[event] then listener[event](chat, buf) end
+    if listener[event] then listener[event](chat, value) end
   end
 end
 

@@ -168,6 +168,9 @@ local function open_win(buf, spec)
   })
 end
 
+-- A cursor in the first row, on a tab that goes on in the next one, would keep Neovim from scrolling.
+local SCROLL_DOWN = [[winline() == 1 ? 'gj<C-e>' : '<C-e>']]
+
 --- Opens an empty float that has not the focus; `draw` gives it its text.
 ---@return agentchat.Float? none where Neovim allows no window now
 function M.open(spec)
@@ -181,6 +184,7 @@ function M.open(spec)
   local float = { buf = buf, win = win, spec = spec, rows = 0, gone = false }
   render.map(buf, { 'j', '<Down>' }, 'gj', 'Down a row')
   render.map(buf, { 'k', '<Up>' }, 'gk', 'Up a row')
+  vim.keymap.set('n', '<C-e>', SCROLL_DOWN, { buffer = buf, expr = true, desc = 'Scroll down' })
   watch(float)
   return float
 end
@@ -218,7 +222,7 @@ end
 local function page_spec(title)
   return {
     filetype = 'agentchat-page',
-    zindex = 50,
+    zindex = 75, -- above all others: the user asked for it
     least = 40,
     place = layout.centre,
     title = function(width) return layout.title(title, width) end,

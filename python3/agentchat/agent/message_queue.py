@@ -64,6 +64,13 @@ class MessageQueue:
         """Add what the user typed; ``captured`` is what the editor had for its mentions."""
         self._items.append(QueuedMessage(text, captured))
 
+    def withdraw(self, text: str) -> None:
+        """Remove the newest message of the user with this text, if it still waits."""
+        for item in reversed(self._messages()):
+            if item.text == text:
+                self._items.remove(item)
+                return
+
     def add_note(self, text: str) -> None:
         """Add what the model must know at the next request."""
         self._items.append(Note(text))

@@ -269,6 +269,10 @@ class Session:
         self._queue.add(text, captured)
         self._start_work()
 
+    def withdraw(self, text: str) -> None:
+        """Take back a message that no request has carried yet."""
+        self._queue.withdraw(text)
+
     def stop(self) -> None:
         """Stop the running turn, its request, tools and questions, or else cancel the newest job.
 

@@ -303,6 +303,7 @@ class OpenChat:
 
 EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "send": OpenChat.send,
+    "withdraw": lambda chat, p: chat.session.withdraw(p["text"]),
     "stop": lambda chat, p: chat.session.stop(),
     "answer": lambda chat, p: chat.session.answer(p["prompt"], parse_response(p)),
     "answers": lambda chat, p: chat.frontend.answer(p["id"], p["answers"]),

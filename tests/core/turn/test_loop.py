@@ -198,6 +198,33 @@ def test_always_also_answers_queued_calls_of_the_same_scope_and_only_those() -> 
     assert world.ran == [("1",), ("2",), ("3",)]
 
 
+def test_one_answer_accepts_the_waiting_calls_of_its_scope_until_the_turn_ends() -> None:
+    chat = a_chat(EDIT)
+    batch = calls(*(a_call(id, "edit", f'{{"path": "{id}"}}') for id in "abc"))
+    first = World([batch, DONE], ["turn"])
+    play(chat, first)
+    (asked,) = first.questions
+    assert [(call.title, call.is_covered) for call in asked.similar] == [
+        ('edit path="b"', True),
+        ('edit path="c"', True),
+    ]
+    assert first.ran == [("a",), ("b",), ("c",)]
+    assert chat.policy.grants.items() == ()
+    second = World([calls(a_call("d", "edit", '{"path": "d"}')), DONE], ["accept"])
+    play(chat, second)
+    assert [question.call.call.id for question in second.questions] == ["d"]
+
+
+def test_one_answer_accepts_no_other_scope_and_nothing_alone() -> None:
+    batch = calls(
+        a_call("1", "bash", '{"command": "make"}'), a_call("2", "bash", '{"command": "ls -l /"}')
+    )
+    world = World([batch, DONE], ["turn", "accept"])
+    play(a_chat(BASH), world)
+    assert [question.call.call.id for question in world.questions] == ["1", "2"]
+    assert [call.is_covered for call in world.questions[0].similar] == [False]
+
+
 def test_always_holds_in_later_turns_and_not_in_another_chat() -> None:
     script = calls(a_call("1", "bash", '{"command": "ls"}'))
     chat = a_chat(BASH)

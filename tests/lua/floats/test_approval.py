@@ -287,7 +287,7 @@ def test_other_keys_answer_nothing(desk: Desk, key: str) -> None:
 def test_the_text_can_be_selected_and_yanked(desk: Desk) -> None:
     desk.ask()
     enter(desk)
-    desk.editor.keys("GVy")
+    desk.editor.keys("ggVy")
     assert desk.editor.eval("getreg('\"')") == "touch m\n"
     assert desk.answers() == []
 
@@ -756,3 +756,67 @@ def test_a_split_and_a_tab_have_a_name(desk: Desk, tabs: int) -> None:
     assert desk.editor.eval("tabpagenr('$')") == tabs
     assert desk.editor.eval("bufname()").startswith("agentchat://approval/")
     desk.editor.wait_screen("agentchat://approval/")
+
+
+# --- at a glance ------------------------------------------------------------------------------
+
+
+def test_what_would_run_is_first_and_the_facts_are_below_it(desk: Desk) -> None:
+    desk.ask()
+    lines = desk.editor.floats()[0].lines
+    assert [line.split("  ")[0] for line in lines] == ["touch m", "", "in", "safety", "always"]
+
+
+def test_warnings_are_above_what_is_long(desk: Desk) -> None:
+    desk.ask(doc=doc(*(f"line {n}" for n in range(40))), warning="Look twice.")
+    lines = desk.editor.floats()[0].lines
+    assert [line.split()[0] for line in lines[:4] if line] == ["safety", "Look", "line"]
+
+
+def test_calls_that_the_same_scope_covers_are_named_and_accepted_together(desk: Desk) -> None:
+    desk.ask(total=4, same=["edit b.py", "edit c.py"], waiting=["edit .env"])
+    text = desk.editor.float_text()
+    assert "all 3    the same, until this turn ends; now also:" in text
+    assert "waiting  edit .env" in text
+    assert "T all 3" in desk.editor.floats()[0].footer
+    enter(desk)
+    desk.editor.keys("T")
+    assert desk.answers() == [("p1", "turn")]
+
+
+def test_without_such_a_call_nothing_is_accepted_together(desk: Desk) -> None:
+    desk.ask(waiting=["bash make"])
+    enter(desk)
+    desk.editor.keys("T")
+    desk.editor.wait_notice("No other call waits")
+    assert desk.answers() == []
+
+
+def test_the_history_of_decisions_is_one_key_away(desk: Desk) -> None:
+    desk.ask()
+    enter(desk)
+    desk.editor.keys("H")
+    assert desk.told("log") == [{"chat": desk.chat.id, "only": "decisions"}]
+    desk.call("page.show", "Decisions", ["none yet"])
+    assert "none yet" in desk.editor.floats()[0].text
+
+
+def test_a_text_sent_meanwhile_is_offered_as_the_reason_and_read_once(desk: Desk) -> None:
+    desk.ask()
+    desk.chat.send("use ruff instead")
+    assert 'reject  with your message: "use ruff instead"' in desk.editor.float_text()
+    enter(desk)
+    desk.editor.keys("r")
+    assert "use ruff instead" in desk.editor.floats()[0].text
+    desk.editor.keys("<CR>")
+    assert desk.told("answer")[-1]["reason"] == "use ruff instead"
+    assert [told["text"] for told in desk.told("withdraw")] == ["use ruff instead"]
+
+
+def test_a_text_sent_meanwhile_steers_if_another_reason_is_given(desk: Desk) -> None:
+    desk.ask()
+    desk.chat.send("use ruff instead")
+    enter(desk)
+    desk.editor.keys("r<C-u>no<CR>")
+    assert desk.told("answer")[-1]["reason"] == "no"
+    assert desk.told("withdraw") == []

@@ -32,10 +32,24 @@ class Grants:
 
     def __init__(self) -> None:
         self._uses: dict[Scope, int] = {}
+        self._of_turn: set[Scope] = set()
 
     def remember(self, scope: Scope) -> None:
         """Remember one scope."""
         self._uses.setdefault(scope, 0)
+        self._of_turn.discard(scope)
+
+    def remember_for_turn(self, scope: Scope) -> None:
+        """Remember one scope until ``end_turn``, unless it is remembered already."""
+        if scope not in self._uses:
+            self._uses[scope] = 0
+            self._of_turn.add(scope)
+
+    def end_turn(self) -> None:
+        """Forget what was remembered for one turn."""
+        for scope in self._of_turn:
+            self._uses.pop(scope, None)
+        self._of_turn.clear()
 
     def covers(self, scope: Scope | None) -> bool:
         """Whether exactly this scope is remembered."""

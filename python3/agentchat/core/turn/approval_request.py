@@ -175,6 +175,8 @@ def record_consent(chat: Chat, request: ApprovalRequest, response: ApprovalRespo
     always = response.choice == "always" and offers_always(request)
     if scope is not None and (always or reads_once):
         chat.policy.grants.remember(scope)
+    elif scope is not None and response.choice == "turn" and offers_turn(request):
+        chat.policy.grants.remember_for_turn(scope)
     staged = request.decision.staged or request.tried is not None
     return Decision(Verdict.ALLOW, Reason("user", response.choice), scope, staged=staged)
 
@@ -186,6 +188,11 @@ def offers_always(request: ApprovalRequest) -> bool:
     if request.tried is not None:  # the answer is about this one result
         return False
     return not hides_characters(request.call)
+
+
+def offers_turn(request: ApprovalRequest) -> bool:
+    """Whether the user may accept all that the scope covers in this turn: other calls wait."""
+    return offers_always(request) and any(call.is_covered for call in request.similar)
 
 
 def count_use(chat: Chat, decision: Decision) -> None:

@@ -17,7 +17,7 @@ from agentchat.core.messages import Message, Status, ToolResult
 from agentchat.core.permissions.policy import Decision, Verdict, decide
 from agentchat.core.text import clip
 from agentchat.core.tools.call import SAVED_FILES, CallTarget, ValidCall
-from agentchat.core.tools.tool import DryRunResult
+from agentchat.core.tools.tool import DryRunResult, ShownArguments
 from agentchat.core.turn.approval_request import (
     count_use,
     is_same_change,
@@ -48,6 +48,7 @@ from agentchat.core.turn.effects import (
     RunPromptCall,
     RunTool,
     RunTools,
+    SimilarCall,
     TryCall,
     do,
 )
@@ -86,13 +87,19 @@ class ApprovalQueue:
         """Make every call look up its target again."""
         self.version += 1
 
-    def number(self, call: ValidCall) -> Plan[tuple[int, int]]:
-        """Return the number of this call's request and the number of all requests, from 1."""
-        self._asked_ids.add(call.call.id)
+    def number(self, request: ApprovalRequest) -> Plan[ApprovalRequest]:
+        """Return the request with its number, from 1, and with what else the reply asks."""
+        self._asked_ids.add(request.call.call.id)
         number = total = len(self._asked_ids)
+        similar: list[SimilarCall] = []
         for attempt in self._waiting:
-            total += yield from attempt.would_ask()
-        return number, total
+            decision = yield from attempt.expected_decision()
+            if decision is None or decision.verdict is not Verdict.ASK:
+                continue
+            total += 1
+            if attempt.call.tool is request.call.tool:
+                similar.append(_similar_call(attempt.call, decision, request.decision))
+        return replace(request, number=number, total=total, similar=tuple(similar))
 
 
 class CallAttempt:
@@ -199,13 +206,13 @@ class CallAttempt:
             return None
         return ReadyCall(self.call, target, decision)
 
-    def would_ask(self) -> Plan[bool]:
-        """Whether the call would ask now; a target looked up earlier is good enough."""
+    def expected_decision(self) -> Plan[Decision | None]:
+        """Return what would be decided now; a target looked up earlier is good enough."""
         try:
             target = self._target or (yield from self._current_target())
-            return self.decide(target).verdict is Verdict.ASK
+            return self.decide(target)
         except ToolError:
-            return False
+            return None
 
     def result(self, text: str, status: Status) -> ToolResult:
         """Return a result of this call that is not the tool's own."""
@@ -287,8 +294,7 @@ class CallAttempt:
             if is_same_change(request, last):
                 raise ToolError(str(stale))
             request = rebased_request(request, last, stale.path)
-        number, total = yield from self.queue.number(self.call)
-        return replace(request, number=number, total=total)
+        return (yield from self.queue.number(request))
 
     def _ask(self, request: ApprovalRequest) -> Plan[ToolResult]:
         """Ask until the response is no edit, and do what it says."""
@@ -348,6 +354,17 @@ class CallAttempt:
     def _deny(self, decision: Decision, text: str = "") -> ToolResult:
         self.decision = decision
         return self.result(text or decision.message, Status.DENIED)
+
+
+def _similar_call(call: ValidCall, decision: Decision, shown: Decision) -> SimilarCall:
+    """Return a waiting call beside the one that is asked about."""
+    title = call.tool.title(ShownArguments(dict(call.raw_arguments), call.call.id))
+    return SimilarCall(
+        title=title,
+        is_covered=decision.scope is not None
+        and decision.scope == shown.scope
+        and decision.reason.kind == shown.reason.kind,
+    )
 
 
 def locate_together(attempts: Sequence[CallAttempt]) -> Plan[None]:

@@ -25,8 +25,19 @@ from agentchat.core.turn.preview_stack import Preview
 
 T = TypeVar("T")
 
-Choice = Literal["always", "accept", "reject", "cancel", "edit", "try"]
+Choice = Literal["always", "turn", "accept", "reject", "cancel", "edit", "try"]
 Action = Literal["apply", "discard"]
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarCall:
+    """A call of the same tool, in the same reply, that waits for its own request.
+
+    ``is_covered`` says that the scope of the request that is shown covers it exactly.
+    """
+
+    title: str
+    is_covered: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +55,7 @@ class ApprovalRequest:
     staged_preview: Preview | None = None
     number: int = 1
     total: int = 1
+    similar: tuple[SimilarCall, ...] = ()
     problem: str = ""
     """Why the last response could not be used, if it could not."""
     original_change: ChangeSet | None = None

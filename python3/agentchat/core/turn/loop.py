@@ -135,6 +135,13 @@ class CallHooks:
 def turn(chat: Chat) -> Plan[TurnEnd]:
     """Plan one turn of ``chat``; at the end every call has exactly one result."""
     try:
+        return (yield from _turn(chat))
+    finally:
+        chat.policy.grants.end_turn()
+
+
+def _turn(chat: Chat) -> Plan[TurnEnd]:
+    try:
         chat.spending.begin_turn()
         yield from do(Prepare())
         return (yield from _rounds(chat))

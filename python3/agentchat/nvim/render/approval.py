@@ -15,7 +15,7 @@ from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
 from agentchat.core.tools.ports import BufferState
 from agentchat.core.tools.tool import DryRunResult
-from agentchat.core.turn.approval_request import offers_always
+from agentchat.core.turn.approval_request import offers_always, offers_turn
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.hunk_decisions import change_hash
 from agentchat.core.turn.preview_stack import Preview
@@ -83,6 +83,8 @@ def _plain_table(id: str, request: ApprovalRequest) -> dict[str, Any]:
         "always": False,
         "rule": False,
         "always_text": "",
+        "same": [],
+        "waiting": [],
         "arguments": json.dumps(given, indent=2, ensure_ascii=False),
         "draft": request.draft,
         "try": False,
@@ -112,6 +114,7 @@ def _request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, An
         and request.decision.reason.kind != "settings"
         and offers_rule(request.call, request.target),
         "always_text": _describe_scope(scope) if scope is not None else "",
+        **_similar_calls(request),
         "arguments": json.dumps(dict(request.call.raw_arguments), indent=2, ensure_ascii=False),
         "draft": request.draft,
         "try": request.can_try,
@@ -166,6 +169,16 @@ def safety(request: ApprovalRequest) -> int:
     if request.decision.staged or request.can_try or request.tried is not None:
         return 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
+
+
+def _similar_calls(request: ApprovalRequest) -> dict[str, list[str]]:
+    """Return the titles of calls that wait; the key ``T`` accepts those of ``same`` with this."""
+    is_offered = offers_turn(request)
+    titles: dict[str, list[str]] = {"same": [], "waiting": []}
+    for call in request.similar:
+        kind = "same" if is_offered and call.is_covered else "waiting"
+        titles[kind].append(_visible(" ".join(call.title.split())))
+    return {kind: _shortened(texts) for kind, texts in titles.items()}
 
 
 def _describe_scope(scope: Scope) -> str:
@@ -337,10 +350,11 @@ def _parts(request: ApprovalRequest) -> list[list[str]]:
         for judged in parts
         for path in judged.part.writes
     ]
-    if len(parts) > 1:
+    # What is the same for all parts, the request says already.
+    if len({judged.action for judged in parts}) > 1 or any(judged.reason_text for judged in parts):
         facts += [[_VERDICTS[judged.action], part_text(judged)] for judged in parts[:SHOWN_PARTS]]
-    if len(parts) > SHOWN_PARTS:
-        facts.append(["and", f"{len(parts) - SHOWN_PARTS} more parts"])
+        if len(parts) > SHOWN_PARTS:
+            facts.append(["and", f"{len(parts) - SHOWN_PARTS} more parts"])
     return facts
 
 
@@ -352,8 +366,8 @@ def _warning(request: ApprovalRequest, level: int) -> str:
         UNSAVED.format(file.display_path) for file in writes if file.loaded is BufferState.UNSAVED
     ]
     reversible = request.preview.reversible if request.preview is not None else None
-    undoable = bool(request.target.checkpoint) or reversible
-    if not undoable and (reversible is False or level == 0):
+    # Level 0 says so itself.
+    if level > 0 and reversible is False and not request.target.checkpoint:
         lines.append(IRREVERSIBLE)
     if request.can_try:
         lines.append(TRY)
