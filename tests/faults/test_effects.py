@@ -22,6 +22,8 @@ WRITERS = {
     "agent/execution/results.py": "results too large for the model",
     "nvim/chat_factory.py": "the plugin's own folder",
     "nvim/router.py": "/dev/null",
+    "tools/mcp/oauth.py": "the tokens of logins",
+    "tools/mcp/servers.py": "the tokens, at a logout",
     "workspace/files/aspects.py": "modes and links of the user's files",
     "workspace/overlay/folder.py": "the folders of an overlay",
     "workspace/overlay/namespace.py": "what an overlay hides",

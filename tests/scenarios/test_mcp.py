@@ -11,7 +11,7 @@ from tests.support import mcp_server
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
-from tests.support.replies import call, calls, text
+from tests.support.replies import Reply, call, calls, text
 
 SAMPLE = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}
 
@@ -86,3 +86,53 @@ def test_the_command_lists_stops_and_explains_servers(
     assert completed == ["broken", "sample"]
     editor.command("AgentMcp restart nothing")
     editor.wait_notice('There is no MCP server "nothing" here; known are: broken, sample.')
+
+
+def test_always_covers_one_definition_and_a_change_asks_again_or_withdraws_the_question(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    rules = [{"action": "allow", "server": "sample", "tool": "grow"}]
+    settings = {"mcp": {"servers": {"sample": SAMPLE}}, "rules": rules}
+    editor = start_editor(settings, env=connected(model_server))
+    chat = Chat.open(editor)
+    use = calls(call("sample__extra", {"text": "x"}))
+    model_server.script(grow("One."), use, use, grow("Two\u202e."), use)
+    chat.send("use @sample")
+    chat.asked("sample__extra")
+    chat.answer("A")
+    shown = chat.asked("sample__extra").text
+    results = [request.result for request in model_server.requests[1:]]
+    assert results == ["grown", "extra: x", "extra: x", "grown"]
+    assert "-description: One." in shown
+    assert "+description: Two<U+202E>." in shown
+    # Another chat lets the server define the tool again.
+    other = Chat.open(editor, "AgentChat!")
+    model_server.script(grow("Three."), text("one"), text("other"))
+    other.send("change it")
+    chat.event("AgentApprovalAnswered", choice="cancel")
+    chat.idle()
+    chat.event("AgentToolFinished", tool="sample__extra", status="denied")
+    assert "changed the definition of this tool" in chat.transcript().replace("\n    ", " ")
+    other.idle()
+
+
+def grow(description: str) -> Reply:
+    return calls(call("sample__grow", {"name": "extra", "description": description}))
+
+
+def test_a_claim_of_a_server_lets_nothing_run_but_a_rule_may_trust_it(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    rules = [{"action": "allow", "server": "sample", "readonly": True}]
+    settings = {"mcp": {"servers": {"sample": SAMPLE}}, "rules": rules}
+    editor = start_editor(settings, env=connected(model_server))
+    chat = Chat.open(editor)
+    both = calls(call("sample__add", {"a": 1, "b": 2}), call("sample__pid", {}))
+    model_server.script(both, text("ok"))
+    chat.send("use @sample")
+    shown = chat.asked("sample__pid").text
+    assert "nothing: counts as destructive and open-world" in shown
+    editor.command("AgentApprove reject no")
+    chat.finished()
+    results = list(model_server.requests[-1].results.values())
+    assert results == ["3", "User rejected the sample__pid call. Reason: no"]

@@ -368,3 +368,35 @@ def test_a_message_sent_at_once_waits_for_the_mode(
     assert chat.status()["mode"] == "stage"
     assert chat.status()["pending"] == 1
     assert not (workspace / "a").exists()
+
+
+def test_names_that_are_no_utf8_and_loops_of_links_are_applied(
+    staging: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    command = r"touch $'caf\351'; echo x > $'\351t\351'; ln -s b a; ln -s a b; cp $'\351t\351' c"
+    model_server.script(calls(bash(command)), text("Done."))
+    staging.play("go")
+    staging.focus()
+    staging.editor.command("AgentResolve apply")
+    staging.event("AgentPreviewResolved", source="stage", status="success")
+    names = {os.fsencode(path.name) for path in workspace.iterdir()}
+    assert {b"caf\xe9", b"\xe9t\xe9", b"a", b"b", b"c"} <= names
+    assert (workspace / "a").readlink() == Path("b")
+
+
+def test_searches_and_rewrites_work_in_the_overlay_too(
+    staging: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    before = tree(workspace)
+    ops = [{"pat": "greet($A)", "out": "welcome($A)"}]
+    resolve = call("resolve", {"action": "apply", "reason": "as asked"})
+    model_server.script(
+        calls(call("ast_edit", {"ops": ops, "lang": "python"})),
+        calls(resolve),
+        calls(call("grep", {"pattern": "welcome"}), call("find", {"pattern": "*.py"})),
+        text("Done."),
+    )
+    staging.play("rename it")
+    assert "welcome(" in model_server.requests[-1].said()
+    assert tree(workspace) == before
+    assert staging.event("AgentPreviewStaged", source="stage")["label"].startswith("Turn 1: ")

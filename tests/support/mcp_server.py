@@ -1,4 +1,4 @@
-"""A small MCP server written with the official SDK: `python mcp_server.py [http PORT]`.
+"""A small MCP server written with the official SDK: `python mcp_server.py [http|sse PORT]`.
 
 It speaks both generations of the protocol. Its tools show each kind of result, and ways to fail.
 """
@@ -128,5 +128,7 @@ if __name__ == "__main__":
     say("sample server started")
     if sys.argv[1:2] == ["http"]:
         server.run("streamable-http", port=int(sys.argv[2]))
+    elif sys.argv[1:2] == ["sse"]:
+        server.run("sse", port=int(sys.argv[2]))
     else:
         server.run()

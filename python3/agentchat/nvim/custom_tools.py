@@ -97,7 +97,14 @@ class CustomTools:
         pool.registrar = self._take_registration
         self._files = FileRegistry(pool)
         self._runtime_tools = RuntimeTools(pool)
-        self.servers = ServerRegistry(WATCHDOG, config, trust, self._show_servers)
+        self.servers = ServerRegistry(
+            WATCHDOG,
+            config=config,
+            trust=trust,
+            tokens=trust.parent / "agentchat" / "mcp",
+            on_change=self._show_servers,
+            on_login=self._show_login,
+        )
         self._mcp_commands = McpCommands(lua, self.servers)
         self._chats: dict[str, ChatFiles] = {}
         self._notified: set[str] = set()
@@ -160,6 +167,9 @@ class CustomTools:
             if files.root == root and files.loaded is not None:
                 self._register_all(files)
                 files.judge_again()
+
+    def _show_login(self, name: str, url: str) -> None:
+        self._mcp_commands.show_login(name, url)
 
     def _server_tools(self, files: ChatFiles) -> list[ServerTools]:
         """Return the tools of the servers of a chat, whether or not they run."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.text import clip, escape_hidden_characters
@@ -33,6 +34,8 @@ class McpCommands:
             "start": self._start,
             "stop": self._stop,
             "restart": self._restart,
+            "login": self._login,
+            "logout": self._logout,
         }
 
     async def run(self, payload: Mapping[str, Any]) -> None:
@@ -83,6 +86,32 @@ class McpCommands:
             raise UserError(str(error)) from error
         tools = count_summary(len(server.tools), "tool")
         self._lua.notify("info", f"MCP server {server.name} runs: {tools}.")
+
+    async def _login(self, server: McpServer) -> None:
+        if not server.config.url:
+            raise UserError(f"MCP server {server.name} is a program: it has no login.")
+        try:
+            await server.login()
+        except ToolError as error:
+            raise UserError(str(error)) from error
+        self._lua.notify("info", f"MCP server {server.name}: logged in.")
+
+    async def _logout(self, server: McpServer) -> None:
+        existed = await server.logout()
+        text = "logged out" if existed else "there was no login"
+        self._lua.notify("info", f"MCP server {server.name}: {text}.")
+
+    def show_login(self, name: str, url: str) -> None:
+        """Show the address at which the user logs in; the browser is the user's to open."""
+        host = urlsplit(url).hostname or ""
+        lines = [
+            f"Log in to the MCP server {escape_hidden_characters(name)}",
+            "",
+            f"at {escape_hidden_characters(host)}: open this in your browser, for example with gx",
+            "",
+            escape_hidden_characters(url),
+        ]
+        self._show("MCP login", lines)
 
     async def _stop(self, server: McpServer) -> None:
         await server.stop()

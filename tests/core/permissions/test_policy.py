@@ -197,3 +197,15 @@ def test_in_stage_mode_rules_and_tools_that_are_not_confined_are_as_elsewhere() 
         assert decide(called(confined), target, policy).verdict.value == action
     own = decide(called(a_tool("deploy")), CallTarget("/ws"), Policy(Grants(), "stage"))
     assert (own.verdict.value, own.staged) == ("ask", False)
+
+
+def test_an_answer_about_a_staged_command_does_not_hold_for_the_project() -> None:
+    call = called(a_tool("bash", metadata=Metadata(destructive=True, confined=True)))
+    target = CallTarget("/ws", command="npm i", network=True)
+    policy = Policy(Grants(), "stage")
+    scope = decide(call, target, policy).scope
+    assert scope is not None
+    policy.grants.remember(scope)
+    assert decide(call, target, policy).verdict is Verdict.ALLOW
+    policy.mode = "ask"
+    assert decide(call, target, policy).verdict is Verdict.ASK

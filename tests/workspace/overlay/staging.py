@@ -76,9 +76,15 @@ def plainly(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(argv, cwd=folder, env=ENVIRONMENT, capture_output=True)
 
 
-def open_staging(project: Path, state: Path, quota: int = 1 << 30) -> Staging:
+def open_staging(
+    project: Path, state: Path, quota: int = 1 << 30, home: Path | None = None
+) -> Staging:
     launcher = OverlayLauncher(
-        str(project), OverlayFolder(state / "chat"), hidden=(str(state),), quota=quota
+        str(project),
+        OverlayFolder(state / "chat"),
+        hidden=(str(state),),
+        quota=quota,
+        variables={**os.environ, **({"HOME": str(home)} if home else {})},
     )
     local = LocalWorkspace(str(project))
     return Staging(project, state, OverlayWorkspace(launcher, local), local)

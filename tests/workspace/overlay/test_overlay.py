@@ -174,6 +174,21 @@ async def test_nothing_outside_can_be_reached(staging: Staging) -> None:
     assert not (staging.project.parent / "beside").exists()
 
 
+async def test_caches_of_builds_can_be_written_and_are_forgotten(
+    staging: Staging, tmp_path: Path
+) -> None:
+    cache = tmp_path / "home/.cache"
+    cache.mkdir(parents=True)
+    (cache / "old").write_text("old\n")
+    building = open_staging(staging.project, tmp_path / "other", home=tmp_path / "home")
+    write = f"cat {cache}/old && echo x > {cache}/new && ls {cache}"
+    assert await building.run(write) == (0, "old\nnew\nold\n")
+    assert [path.name for path in cache.iterdir()] == ["old"]
+    await building.overlay.pause()
+    assert (await building.run(f"ls {cache}"))[1] == "old\n"
+    await building.overlay.close()
+
+
 async def test_hidden_folders_are_empty(staging: Staging) -> None:
     (staging.state / "secret").write_text("key")
     code, output = await staging.run(f"ls -A {staging.state}; cat {staging.state}/secret")

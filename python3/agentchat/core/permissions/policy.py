@@ -193,8 +193,10 @@ def decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
 def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
     scope = scope_of(call, target)
     confinement = policy.confinement if target.command is not None else ""
-    if scope is not None and confinement:
-        scope = replace(scope, key=(*scope.key, f"confined {confinement}"))
+    staged = is_staged(call, target, policy.mode)
+    if scope is not None and (confinement or staged):
+        how = "staged" if staged else f"confined {confinement}"
+        scope = replace(scope, key=(*scope.key, how))
     decision = _denial(call, target, policy)
     if decision is None:
         decision = _while_unreadable(
@@ -208,7 +210,7 @@ def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
         scope=scope,
         parts=parts,
         confinement=confinement,
-        staged=is_staged(call, target, policy.mode),
+        staged=staged,
     )
 
 

@@ -18,6 +18,8 @@ from pydantic import FileUrl, ValidationError
 from agentchat.core.errors import ToolError
 from agentchat.rpc.peer import IncomingRequest
 from agentchat.tools.mcp.contents import prompt_data, resource_data, result_data
+from agentchat.tools.mcp.http import TRANSPORTS
+from agentchat.tools.mcp.oauth import LOGIN_SECONDS, Login
 from agentchat.tools.mcp.server_log import ServerLog
 from agentchat.tools.mcp.stdio import StdioTransport
 
@@ -27,6 +29,7 @@ MOST_PAGES = 100
 MOST_ITEMS = 2_000
 SETTLE_SECONDS = 0.1
 """How long changes of the lists are collected before the lists are read again."""
+CURRENT_SECONDS = 1.0
 RELISTEN_SECONDS = 5.0
 END_SECONDS = 1.0
 """How long a closed connection waits to learn how the process ended."""
@@ -54,9 +57,13 @@ class Connection:
         self._report = report
         self._closing = asyncio.Event()
         self._changed = asyncio.Event()
+        self._current = asyncio.Event()
+        self._current.set()
         self._limits: dict[int, _Limit] = {}
         self._client: Client | None = None
         self._stdio = StdioTransport(config, self.log) if config["transport"] == "stdio" else None
+        self._lost = asyncio.Event()
+        self._login = Login(config, self._show_login if config["login"] else None)
         self._task: asyncio.Task[None] | None = None
         self._lists: dict[str, Any] = {}
 
@@ -66,7 +73,7 @@ class Connection:
         """Connect and return what the server is and offers; raises ToolError."""
         ready: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._task = asyncio.ensure_future(self._run(ready))
-        seconds = self._config["start_timeout"]
+        seconds = LOGIN_SECONDS if self._config["login"] else self._config["start_timeout"]
         try:
             async with asyncio.timeout(seconds):
                 return await asyncio.shield(ready)
@@ -89,38 +96,58 @@ class Connection:
     async def _run(self, ready: asyncio.Future[dict[str, Any]]) -> None:
         """Hold the connection open; report how it ended, unless it was closed."""
         try:
-            async with self._connect() as client:
-                self._client = client
-                ready.set_result(await self._describe(client))
-                await self._hold(client)
+            await self._login.listen()
+            await self._run_on_a_transport(ready)
         except BaseException as error:
             if not ready.done():
                 ready.set_exception(await self._explain(error))
                 return
         finally:
             self._client = None
+            self._login.close()
         if not self._closing.is_set():
             await self._report("ended", {"key": self._key, "reason": await self._end_text()})
 
+    async def _run_on_a_transport(self, ready: asyncio.Future[dict[str, Any]]) -> None:
+        """Hold the connection open; try an older way to connect if the newer one fails."""
+        first_error: ToolError | None = None
+        for transport in self._transports():
+            try:
+                async with self._connect(transport) as client:
+                    self._client = client
+                    ready.set_result(await self._describe(client))
+                    await self._hold(client)
+                return
+            except Exception as error:
+                first_error = first_error or await self._explain(error)
+                if ready.done() or "login" in str(first_error):
+                    break
+        if first_error is not None:
+            raise first_error
+
+    def _transports(self) -> list[Any]:
+        if self._stdio is not None:
+            return [self._stdio]
+        ways = TRANSPORTS[self._config["transport"]]
+        return [connect(self._config, self._login) for connect in ways]
+
     @contextlib.asynccontextmanager
-    async def _connect(self) -> AsyncIterator[Client]:
-        if self._stdio is None:
-            raise ToolError(f"MCP server {self._name}: only stdio is supported.")
+    async def _connect(self, transport: Any) -> AsyncIterator[Client]:
         client = Client(
-            self._stdio,
+            transport,
             client_info=types.Implementation(name="agentchat.nvim", version="1"),
             message_handler=self._note_message,
             list_roots_callback=self._roots,
             cache=None,
         )
         async with client:
-            if self._stdio.pid:
+            if self._stdio is not None:
                 await self._report("started", {"key": self._key, "group": self._stdio.pid})
             yield client
 
     async def _hold(self, client: Client) -> None:
         """Keep the lists up to date until the connection ends or is closed."""
-        ended = self._stdio.ended if self._stdio is not None else asyncio.Event()
+        ended = self._stdio.ended if self._stdio is not None else self._lost
         work = [self._closing.wait(), ended.wait(), self._refresh(client)]
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             work.append(self._listen(client))
@@ -174,7 +201,17 @@ class Connection:
         """Take a notification; all but changes of the lists are dropped."""
         method = getattr(message, "method", "")
         if method.endswith("/list_changed"):
-            self._changed.set()
+            self._invalidate()
+
+    def _invalidate(self) -> None:
+        """Read the lists again soon."""
+        self._current.clear()
+        self._changed.set()
+
+    async def _wait_for_lists(self) -> None:
+        """Wait, but not for long, until the plugin has the lists that a call has changed."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._current.wait(), CURRENT_SECONDS)
 
     async def _refresh(self, client: Client) -> None:
         while True:
@@ -183,12 +220,13 @@ class Connection:
             self._changed.clear()
             try:
                 lists = await self._read_lists(client)
+                if lists != self._lists:
+                    self._lists = lists
+                    await self._report("changed", {"key": self._key, **lists})
             except (MCPError, ValidationError) as error:
                 self.log.add(f"agentchat: the lists cannot be read: {error}\n".encode())
-                continue
-            if lists != self._lists:
-                self._lists = lists
-                await self._report("changed", {"key": self._key, **lists})
+            if not self._changed.is_set():
+                self._current.set()
 
     async def _listen(self, client: Client) -> None:
         """Subscribe to changes of the lists, as servers of the newer protocol want it."""
@@ -198,13 +236,16 @@ class Connection:
                     tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
                 ) as events:
                     async for _ in events:
-                        self._changed.set()
+                        self._invalidate()
             except MCPError:
                 return  # the server has no subscriptions
             except Exception as error:
                 self.log.add(f"agentchat: the subscription ended: {error}\n".encode())
             await asyncio.sleep(RELISTEN_SECONDS)
-            self._changed.set()
+            self._invalidate()
+
+    async def _show_login(self, url: str) -> None:
+        await self._report("login", {"key": self._key, "url": url})
 
     async def _roots(self, context: Any) -> types.ListRootsResult:
         root = Path(self._config["root"])
@@ -216,7 +257,7 @@ class Connection:
     def alive(self) -> bool:
         """Whether requests can be sent to the server."""
         has_ended = self._stdio is not None and self._stdio.ended.is_set()
-        return self._client is not None and not has_ended
+        return self._client is not None and not (has_ended or self._lost.is_set())
 
     async def call(self, incoming: IncomingRequest) -> dict[str, Any]:
         """Return the result of a tool; raises ToolError."""
@@ -235,7 +276,9 @@ class Connection:
         self._limits[incoming.id] = limit
         _call.set(incoming.id)
         try:
-            return result_data(await self._request(send, limit))
+            result = result_data(await self._request(send, limit))
+            await self._wait_for_lists()
+            return result
         finally:
             del self._limits[incoming.id]
 
@@ -279,6 +322,8 @@ class Connection:
         closed = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
         if self._stdio is not None and (closed or self._stdio.ended.is_set()):
             return ToolError(await self._end_text())
+        if closed or (isinstance(error, MCPError) and "ession terminated" in error.message):
+            self._lost.set()  # the next call connects again
         if isinstance(error, FileNotFoundError) and self._stdio is not None:
             missing = error.filename or self._config["command"]
             return ToolError(f"MCP server {self._name}: {missing} does not exist.")

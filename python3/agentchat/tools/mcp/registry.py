@@ -49,16 +49,27 @@ class ServerRegistry:
     Args:
         config: the folder of the user's Neovim configuration.
         trust: the file of Neovim's trust database.
+        tokens: the folder for the tokens of logins.
+        on_login: called with the name of a server and the address at which the user logs in.
         on_change: called with the project whose servers or tools changed.
     """
 
     def __init__(
-        self, groups: Groups, config: Path, trust: Path, on_change: Callable[[Path], None]
+        self,
+        groups: Groups,
+        *,
+        config: Path,
+        trust: Path,
+        tokens: Path,
+        on_change: Callable[[Path], None],
+        on_login: Callable[[str, str], None],
     ) -> None:
         self._worker = McpWorker(groups, self._take_report, self._take_worker_end)
         self._config = config
         self._trust = trust
+        self._tokens = tokens
         self._on_change = on_change
+        self._on_login = on_login
         self._projects: dict[Path, ProjectServers] = {}
         self._tasks = BackgroundTasks()
 
@@ -129,7 +140,8 @@ class ServerRegistry:
             if name not in kept:
                 self._tasks.start(server.stop())
         project.servers = {
-            name: kept.get(name) or McpServer(config, self._worker, self._report_change)
+            name: kept.get(name)
+            or McpServer(config, self._worker, self._report_change, self._tokens)
             for name, config in configs.items()
         }
         for name, server in project.servers.items():
@@ -146,6 +158,8 @@ class ServerRegistry:
             return None
         if method == "changed":
             server.take_lists({name: value for name, value in params.items() if name != "key"})
+        elif method == "login":
+            self._on_login(server.name, params["url"])
         elif method == "ended":
             server.take_end(params["reason"])
         return None

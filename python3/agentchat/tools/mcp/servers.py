@@ -9,10 +9,12 @@ starts it. A call is never sent twice.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from agentchat.core.errors import ToolError
@@ -34,13 +36,14 @@ LONGEST_PAUSE = 30.0
 class McpServer:
     """One server of one project.
 
-    ``about`` is what it reported when it was connected, ``problems`` are lines about tools that
-    cannot be used.
+    ``tokens`` is the folder with the tokens of logins, ``about`` what the server reported when it
+    was connected; ``problems`` are lines about tools that cannot be used.
     """
 
     config: ServerConfig
     worker: McpWorker
     on_change: Callable[[McpServer], None]
+    tokens: Path
     state: ServerState = "stopped"
     problem: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -79,6 +82,26 @@ class McpServer:
             self._check_pause()
             self._starting = asyncio.ensure_future(self._start())
         await asyncio.shield(self._starting)
+
+    async def login(self) -> None:
+        """Connect, and let the user log in; raises ToolError."""
+        await self.stop()
+        self.failures = 0
+        self._starting = asyncio.ensure_future(self._start(login=True))
+        await asyncio.shield(self._starting)
+
+    async def logout(self) -> bool:
+        """Forget the tokens and disconnect; return whether there were any."""
+        await self.stop()
+        existed = self._token_file.exists()
+        self._token_file.unlink(missing_ok=True)
+        return existed
+
+    @property
+    def _token_file(self) -> Path:
+        """The file with the tokens for this URL."""
+        digest = hashlib.sha256(self.config.expand(os.environ).url.encode()).hexdigest()
+        return self.tokens / f"{digest}.json"
 
     async def stop(self) -> None:
         """End it; a call starts it again."""
@@ -155,11 +178,12 @@ class McpServer:
         except RemoteError as error:
             raise ToolError(f"MCP server {self.name}: {error}") from error
 
-    async def _start(self) -> None:
+    async def _start(self, *, login: bool = False) -> None:
         self._set_state("starting")
         try:
             expanded = self.config.expand(os.environ)
-            params = {"key": self.key, "config": asdict(expanded)}
+            more = {"login": login, "tokens": str(self._token_file)}
+            params = {"key": self.key, "config": {**asdict(expanded), **more}}
             about = await self._request("connect", params)
         except (ConfigError, ToolError) as error:
             text = str(error)

@@ -32,6 +32,9 @@ DRAIN_SECONDS = 0.2
 END_SECONDS = 2.0
 """How long a server may take to end once its input is closed."""
 TOO_LARGE = f"the answer was larger than {LARGEST_MESSAGE >> 20} MiB and was dropped"
+HEAD = 200
+_LOGGED = re.compile(rb'"method"\s*:\s*"notifications/message"')
+"""Messages for a log, which nobody asked for."""
 _ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]{0,100}")')
 
 Streams = tuple[
@@ -124,10 +127,13 @@ class StdioTransport:
                 pieces, size = [], 0
             size += len(rest)
             # Of a message that is too large the beginning and the end are kept: one has the id.
-            pieces = [*pieces, rest] if size <= LARGEST_MESSAGE else [pieces[0], rest]
+            is_small = size <= LARGEST_MESSAGE
+            pieces = [*pieces, rest] if is_small else [b"".join(pieces)[:HEAD], rest]
 
     async def _receive(self, pieces: list[bytes], size: int) -> None:
         line = b"".join(pieces).strip()
+        if _LOGGED.search(line, 0, HEAD):
+            return  # a flood of them must not keep the SDK busy
         message = parse_message(line) if size <= LARGEST_MESSAGE else _too_large(line)
         if message is not None:
             with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -161,7 +167,7 @@ def parse_message(line: bytes) -> mcp_types.JSONRPCMessage | None:
 
 def _too_large(line: bytes) -> mcp_types.JSONRPCMessage | None:
     """Return an error in place of an answer that is too large."""
-    found = _ID.search(line, 0, 1000) or _ID.search(line, max(0, len(line) - 1000))
+    found = _ID.search(line, 0, HEAD) or _ID.search(line, max(0, len(line) - HEAD))
     if found is None:
         return None
     error = {"code": mcp_types.INTERNAL_ERROR, "message": TOO_LARGE}

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from agentchat.rpc.frames import Disconnected
-from agentchat.rpc.peer import IncomingRequest, OnProgress, OutgoingRequest, Peer, RequestTasks
+from agentchat.rpc.peer import IncomingRequest, OnProgress, Peer, RequestTasks
 from agentchat.tools.custom.process.worker import Groups, WorkerEnded, WorkerProcess, start_process
 
 MODULE = "agentchat.tools.mcp.process"
@@ -54,11 +54,6 @@ class McpWorker:
         except Disconnected as error:
             raise WorkerEnded("the worker for MCP ended; the next call starts it again") from error
 
-    def call(self, params: Params, on_progress: OnProgress) -> tuple[OutgoingRequest, Peer]:
-        """Send a call, whose number the worker uses when the server asks something meanwhile."""
-        peer = self._running()
-        return peer.send_request("call", params, on_progress), peer
-
     def close(self) -> None:
         """End the process and all servers."""
         if self._peer is not None:
@@ -71,8 +66,10 @@ class McpWorker:
 
     def _start(self) -> Peer:
         connection, process = start_process(MODULE, self._groups)
-        handlers = dict.fromkeys(("started", "changed", "ended", "elicit"), self._take)
+        handlers = dict.fromkeys(("started", "changed", "ended", "elicit", "login"), self._take)
         peer = Peer(connection.makefile("rb"), os.dup(connection.fileno()), RequestTasks(handlers))
+        # The process ends its servers when it can no longer read from the plugin.
+        peer.end_reason.add_done_callback(lambda _: _shut_down(connection))
         loop = asyncio.get_running_loop()
         watcher = threading.Thread(
             target=self._watch, args=(peer, connection, process, loop), name="mcp", daemon=True
@@ -90,8 +87,7 @@ class McpWorker:
     ) -> None:
         """Wait for the end of the process, in a thread of its own; then end its servers."""
         how = process.wait()
-        with contextlib.suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)
+        _shut_down(connection)
         connection.close()
         peer.close()
         for group in tuple(self._servers):
@@ -116,3 +112,8 @@ class McpWorker:
         if incoming.method == "started":
             return None
         return await self._report(incoming.method, params)
+
+
+def _shut_down(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)

@@ -38,7 +38,7 @@ class OverlayFolder:
         if not self.lock():
             raise BlockingIOError(errno.EWOULDBLOCK, "another Neovim uses it", str(self.path))
         remove_tree(self.path / "work")
-        for name in ("upper", "work", "top"):
+        for name in ("upper", "work", "top", "scratch"):
             (self.path / name).mkdir(mode=0o755, exist_ok=True)
         if not any(self.upper.iterdir()):
             # The upper folder lends the root its mode and owner.

@@ -33,6 +33,13 @@ CREDENTIALS = (
 )  # fmt: skip
 """Folders and files below the home directory that no command in an overlay can read."""
 
+CACHES = (
+    ".cache", ".cargo", ".rustup", "go", ".npm", ".yarn", ".bun", ".deno", ".local/share/pnpm",
+    ".gradle", ".m2", ".ivy2", ".sbt", ".nuget", ".dotnet", ".pub-cache", ".cabal", ".stack",
+    ".ccache", ".conan", ".hex", ".mix", ".gem", ".bundle", ".composer",
+)  # fmt: skip
+"""Folders below the home directory that builds write in; what a turn writes there is forgotten."""
+
 SOCKETS = (
     "/run/user", "/run/dbus", "/run/systemd/private", "/run/docker.sock", "/run/docker",
     "/run/containerd", "/run/podman", "/run/crio", "/run/libvirt", "/run/lxd.socket",
@@ -76,7 +83,7 @@ class OverlayLauncher:
     @property
     def prelude(self) -> bytes:
         """The program that enters the overlay, and its settings."""
-        home = os.path.expanduser("~")
+        home = self.variables.get("HOME") or os.path.expanduser("~")
         hidden = (*(os.path.join(home, name) for name in CREDENTIALS), *self._sockets())
         settings = {
             "root": self.root,
@@ -85,6 +92,8 @@ class OverlayLauncher:
             "top": str(self.folder.path / "top"),
             "empty": str(self.folder.path / "empty"),
             "private": PRIVATE,
+            "caches": [os.path.join(home, name) for name in CACHES],
+            "scratch": str(self.folder.path / "scratch"),
             "hidden": list(dict.fromkeys((*self.hidden, *hidden))),
             "network": self.network,
             "quota": self.quota,

@@ -8,7 +8,8 @@ this order:
    their id; root keeps all ids of its own namespace.
 2. A copy of the whole file system, read-only, without devices and setuid programs. In it: a private
    ``/tmp``, ``/dev`` and ``/proc``; empty folders in the place of those with credentials and
-   sockets; at the path of the workspace an overlay over it.
+   sockets; throw-away overlays over the caches of builds; at the path of the workspace an overlay
+   over it, whose changes stay.
 3. The copy becomes the root, and the real one is detached, so that no path leads to it.
 4. All capabilities are dropped, so nothing that runs here can mount or unmount. Root keeps those
    about owners and modes of files.
@@ -19,6 +20,7 @@ one line on standard error, ``FAILED step: reason``.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -172,7 +174,8 @@ class Root:
         for path in around:
             self._hide(path)
         self._devices()
-        self._overlay(layers)
+        self._caches()
+        self._overlay(self._workspace, layers)
         for path in mounts:
             mount(path, self._inside(path), "", MS_BIND | MS_REC)
             restrict(self._inside(path), MS_RDONLY | MS_NOSUID | MS_NODEV)
@@ -237,9 +240,27 @@ class Root:
             os.mkdir(f"{folder}/{name}")
             mount(kind, f"{folder}/{name}", kind, MS_NOSUID | MS_NOEXEC, options)
 
-    def _overlay(self, layers: Sequence[int]) -> None:
-        """Mount the overlay at the path of the workspace, which a private folder may contain."""
-        inside = self._inside(self._workspace)
+    def _caches(self) -> None:
+        """Let builds write in their caches: what they write there ends with the namespace."""
+        scratch = self._spec["scratch"]
+        options = f"mode=700,size={self._spec['temporary']}"
+        mount("tmpfs", scratch, "tmpfs", MS_NOSUID | MS_NODEV, options)
+        for number, path in enumerate(map(os.path.realpath, self._spec["caches"])):
+            if not os.path.isdir(path) or f"{path}/".startswith(f"{self._workspace}/"):
+                continue
+            above = [os.path.join(scratch, f"{kind}{number}") for kind in ("upper", "work")]
+            for folder in above:
+                os.mkdir(folder)
+            os.chmod(above[0], stat.S_IMODE(os.stat(path).st_mode))
+            layers = [os.open(folder, os.O_PATH) for folder in (path, *above)]
+            with contextlib.suppress(StepFailed):  # then it is read-only like the rest
+                self._overlay(path, layers)
+            for fd in layers:
+                os.close(fd)
+
+    def _overlay(self, path: str, layers: Sequence[int]) -> None:
+        """Mount an overlay at the path of a folder, which a private folder may contain."""
+        inside = self._inside(path)
         os.makedirs(inside, exist_ok=True)
         lower, upper, work = (f"/proc/self/fd/{fd}" for fd in layers)
         options = f"lowerdir={lower},upperdir={upper},workdir={work},userxattr"

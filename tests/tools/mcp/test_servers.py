@@ -1,0 +1,267 @@
+"""Real MCP servers, through the real worker, without an editor."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentchat.core.errors import ToolError
+from agentchat.tools.mcp.registry import ServerRegistry
+from agentchat.tools.mcp.servers import McpServer
+from agentchat.workspace.process.run import WATCHDOG
+from tests.support import mcp_server
+from tests.support.mcp_login_server import LoginServer
+
+SAMPLE: dict[str, Any] = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}
+
+MISBEHAVE = """
+import json, sys
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+print("welcome to the noise", flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    method, number = message["method"], message.get("id")
+    if method == "initialize":
+        about = {"name": "raw", "version": "1"}
+        able = {"tools": {"listChanged": True}}
+        result = {"protocolVersion": "2025-06-18", "capabilities": able, "serverInfo": about}
+        send(id=number, result=result)
+    elif method == "tools/list":
+        names = ("huge", "never", "flood", "wrong")
+        tools = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+        send(id=number, result={"tools": tools})
+    elif method == "tools/call":
+        name = message["params"]["name"]
+        if name == "huge":
+            send(id=number, result={"content": [{"type": "text", "text": "x" * 40_000_000}]})
+        elif name == "flood":
+            for n in range(20_000):
+                send(method="notifications/message", params={"level": "info", "data": "x" * 500})
+            send(id=number, result={"content": [{"type": "text", "text": "after it"}]})
+        elif name == "wrong":
+            send(id=number, result={"content": "no list"})
+    elif number is not None:
+        send(id=number, error={"code": -32601, "message": "unknown method"})
+"""
+
+
+class Place:
+    """A project with servers; ``shown`` are the addresses of logins."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.trust = path / "state" / "trust"
+        self.tokens = path / "state" / "agentchat" / "mcp"
+        self.shown: asyncio.Queue[str] = asyncio.Queue()
+        self.changes: asyncio.Queue[Path] = asyncio.Queue()
+        self.registry = self.new_registry()
+
+    def new_registry(self) -> ServerRegistry:
+        return ServerRegistry(
+            WATCHDOG,
+            config=self.path / "config",
+            trust=self.trust,
+            tokens=self.tokens,
+            on_change=self.changes.put_nowait,
+            on_login=lambda name, url: self.shown.put_nowait(url),
+        )
+
+    def server(self, **fields: Any) -> McpServer:
+        """A server that only a call or a command starts."""
+        project = self.registry.update(self.path, {"s": {"disabled": True, **fields}})
+        return project.servers["s"]
+
+
+async def call(server: McpServer, tool: str, **arguments: Any) -> str:
+    result = await server.call(tool, arguments, lambda progress: None)
+    return "\n".join(part["text"] for part in result["parts"])
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    place = Place(tmp_path)
+    yield place
+    place.registry.close()
+
+
+@pytest.fixture
+def login_server() -> Iterator[LoginServer]:
+    server = LoginServer()
+    yield server
+    server.close()
+
+
+def raw(tmp_path: Path) -> dict[str, Any]:
+    file = tmp_path / "raw.py"
+    file.write_text(MISBEHAVE)
+    return {"command": sys.executable, "args": [str(file)]}
+
+
+async def test_a_server_that_misbehaves_costs_one_clear_error_each_time(
+    place: Place, tmp_path: Path
+) -> None:
+    server = place.server(**raw(tmp_path))
+    with pytest.raises(ToolError, match="larger than 32 MiB and was dropped"):
+        await call(server, "huge")
+    with pytest.raises(ToolError, match=r"^MCP server s sent an invalid answer: "):
+        await call(server, "wrong")
+    assert await call(server, "flood") == "after it"
+    assert "stdout: welcome to the noise" in await server.log()
+    assert server.about["protocol"] == "2025-06-18"
+
+
+async def test_a_server_that_never_answers_is_named_with_the_limit(
+    place: Place, tmp_path: Path
+) -> None:
+    server = place.server(**raw(tmp_path), timeout=0.5)
+    with pytest.raises(ToolError, match=r"^MCP server s did not answer within 0\.5 s\.$"):
+        await call(server, "never")
+
+
+async def test_cancelling_a_call_reaches_the_server_and_the_server_goes_on(place: Place) -> None:
+    server = place.server(**SAMPLE)
+    begun = asyncio.Event()
+    running = asyncio.ensure_future(
+        server.call("slow", {"seconds": 60}, lambda progress: begun.set())
+    )
+    await begun.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert await call(server, "add", a=1, b=1) == "2"
+    assert "slow was cancelled" in await server.log()
+
+
+async def test_a_server_that_does_not_start_is_given_up_after_some_tries(place: Place) -> None:
+    server = place.server(command=sys.executable, args=["-c", "import sys; sys.exit('no luck')"])
+    with pytest.raises(ToolError, match=r"^MCP server s ended \(exit 1\): no luck$"):
+        await server.start()
+    with pytest.raises(ToolError, match=r"no luck It can be started again in 1 s\.$"):
+        await server.start()
+    server.failures = 5
+    with pytest.raises(ToolError, match=r"not started again: see :AgentMcp log s, then run"):
+        await server.start()
+
+
+async def test_the_end_of_the_worker_ends_its_servers_and_the_next_call_starts_both(
+    place: Place,
+) -> None:
+    server = place.server(**SAMPLE)
+    old = int(await call(server, "pid"))
+    place.registry.close()
+    new = int(await call(server, "pid"))
+    assert new != old
+    await asyncio.to_thread(_wait_until_gone, old)
+
+
+def _wait_until_gone(pid: int) -> None:
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{pid} is still there")
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_a_server_at_a_url_speaks_either_generation(place: Place, kind: str) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [SAMPLE["command"], *SAMPLE["args"], kind, str(port)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:  # noqa: ASYNC220
+        try:
+            await _listening(port)
+            path = "mcp" if kind == "http" else "sse"
+            server = place.server(url=f"http://127.0.0.1:{port}/{path}")
+            assert await call(server, "add", a=2, b=3) == "5"
+        finally:
+            process.kill()
+
+
+async def _listening(port: int) -> None:
+    while True:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.05)
+        else:
+            writer.close()
+            return
+
+
+async def log_in(place: Place, server: McpServer) -> None:
+    """Log in as a user does, with a browser that follows the address."""
+    running = asyncio.ensure_future(server.login())
+    url = await place.shown.get()
+    await asyncio.to_thread(lambda: urllib.request.urlopen(url).read())
+    await running
+
+
+async def test_a_login_lasts_is_refreshed_and_ends_with_the_logout(
+    place: Place, login_server: LoginServer
+) -> None:
+    server = place.server(url=login_server.url)
+    with pytest.raises(ToolError, match=r"needs a login: run :AgentMcp login s\.$"):
+        await server.start()
+    await log_in(place, server)
+    assert await call(server, "whoami") == "you"
+    (file,) = place.tokens.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    # Another process, after the token has expired.
+    place.registry.close()
+    place.registry = place.new_registry()
+    file.write_text(json.dumps({**json.loads(file.read_text()), "expires_at": 1}))
+    server = place.server(url=login_server.url)
+    assert await call(server, "whoami") == "you"
+    assert set(login_server.grants) == {"authorization_code", "refresh_token"}
+    assert await server.logout()
+    assert list(place.tokens.iterdir()) == []
+
+
+async def test_an_answer_of_another_issuer_is_no_login(
+    place: Place, login_server: LoginServer
+) -> None:
+    login_server.issuer = "https://evil.example"
+    server = place.server(url=login_server.url)
+    with pytest.raises(ToolError, match=r"(?i)iss"):
+        await log_in(place, server)
+    assert login_server.grants == []
+
+
+async def test_a_redirect_to_another_host_is_not_followed(
+    place: Place, login_server: LoginServer
+) -> None:
+    server = place.server(
+        url=f"{login_server.base}/elsewhere", headers={"Authorization": "Bearer secret"}
+    )
+    with pytest.raises(ToolError, match=r"Redirect to http://localhost:1/mcp not followed"):
+        await server.start()
+
+
+async def test_a_projects_servers_start_once_its_file_is_trusted(
+    place: Place, tmp_path: Path
+) -> None:
+    file = tmp_path / ".mcp.json"
+    file.write_text('{"mcpServers": {"s": {"command": "true", "disabled": true}}}')
+    project = place.registry.update(tmp_path, None)
+    assert project.servers == {}
+    assert project.untrusted == (file,)
+    place.trust.parent.mkdir(parents=True)
+    place.trust.write_text(f"directory {os.path.realpath(tmp_path)}\n")
+    project = place.registry.refresh(tmp_path)
+    assert list(project.servers) == ["s"]
+    assert project.untrusted == ()
