@@ -34,7 +34,8 @@ function M.inner(lines)
   return vim.list_slice(lines, 2, closed and #lines - 1 or #lines)
 end
 
---- The decorations of all lines but the fences, from those of the code; those of a block in a language nobody knows are alike.
+--- The decorations of all lines but the fences, from those of the code; a block in a language nobody
+--- knows looks the same in all of its lines.
 function M.rows(lines, found)
   local plain = not vim.iter(found):any(function(marks) return marks ~= '' end)
   local rows = { '' }
