@@ -41,7 +41,9 @@ from agentchat.tools.custom.registry import (
     ToolSource,
 )
 from agentchat.tools.format import count_summary
+from agentchat.tools.mcp.prompts import ServerPrompts
 from agentchat.tools.mcp.registry import ServerRegistry
+from agentchat.tools.mcp.servers import McpServer
 from agentchat.tools.mcp.tool import ServerTools
 from agentchat.workspace.process.run import WATCHDOG
 
@@ -167,6 +169,14 @@ class CustomTools:
             if files.root == root and files.loaded is not None:
                 self._register_all(files)
                 files.judge_again()
+
+    def prompts(self, chat: str) -> ServerPrompts:
+        """Return the slash commands of the MCP servers of a chat."""
+        return ServerPrompts(lambda: self._servers_of(chat))
+
+    def _servers_of(self, chat: str) -> Collection[McpServer]:
+        files = self._chats.get(chat)
+        return self.servers.refresh(files.root).servers.values() if files is not None else ()
 
     def _show_login(self, name: str, url: str) -> None:
         self._mcp_commands.show_login(name, url)
