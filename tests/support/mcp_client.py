@@ -1,34 +1,32 @@
-"""An agent in a terminal, as far as our MCP server can tell: the SDK's client over stdio."""
+"""Agents in a terminal: the SDK's client over stdio, and one that talks to Neovim directly."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp import Client, StdioServerParameters, types
+
+from agentchat.mcp_server.runners import ToolRunners
+from agentchat.nvim.chat_factory import State
 
 from .launch import CHECKOUT, environment
 
 SECONDS = 40.0
 
+T = TypeVar("T")
 
-class McpClient:
-    """Starts ``python -m agentchat mcp`` and calls its tools, from a thread of its own."""
 
-    def __init__(
-        self, python: str, home: Path, cwd: Path, *more: str, mode: str = "auto", **environ: str
-    ) -> None:
-        """Start the server for the user whose folders are below ``home``."""
-        env = environment(home, {"PYTHONPATH": str(CHECKOUT / "python3"), **environ})
-        server = StdioServerParameters(
-            command=python, args=["-m", "agentchat", "mcp", *more], env=env, cwd=cwd
-        )
-        info = types.Implementation(name="Terminal Agent", version="2.1")
-        self._client = Client(server, client_info=info, mode=mode)
+class Agent:
+    """An agent with a thread of its own, in which ``_connect`` and ``_call`` run."""
+
+    def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -37,10 +35,32 @@ class McpClient:
         self._running = asyncio.run_coroutine_threadsafe(self._run(ready), self._loop)
         ready.result(SECONDS)
 
+    def start(self, tool: str, arguments: Mapping[str, Any]) -> Future[str]:
+        """Make a call, whose result is its text; cancelling the future cancels the call."""
+        return self.do(self._call(tool, dict(arguments)))
+
+    def call(self, tool: str, **arguments: Any) -> str:
+        """Make a call and return the text of its result."""
+        return self.start(tool, arguments).result(SECONDS)
+
+    def do(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run something in the agent's thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def close(self) -> None:
+        """Leave; a second time does nothing."""
+        if self._loop.is_closed():
+            return
+        self._loop.call_soon_threadsafe(self._over.set)
+        self._running.result(SECONDS)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(SECONDS)
+        self._loop.close()
+
     async def _run(self, ready: Future[None]) -> None:
         self._over = asyncio.Event()
         try:
-            async with self._client:
+            async with self._connection():
                 ready.set_result(None)
                 await self._over.wait()
         except BaseException as error:
@@ -48,29 +68,55 @@ class McpClient:
                 ready.set_exception(error)
             raise
 
+    def _connection(self) -> AbstractAsyncContextManager[Any]:
+        raise NotImplementedError
+
+    async def _call(self, tool: str, arguments: dict[str, Any]) -> str:
+        raise NotImplementedError
+
+
+class McpClient(Agent):
+    """Starts ``python -m agentchat mcp``, as the user whose folders are below ``home``."""
+
+    def __init__(self, home: Path, cwd: Path, *more: str, mode: str = "auto") -> None:
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "agentchat", "mcp", *more],
+            env=environment(home, {"PYTHONPATH": str(CHECKOUT / "python3")}),
+            cwd=cwd,
+        )
+        info = types.Implementation(name="Terminal Agent", version="2.1")
+        self._client = Client(server, client_info=info, mode=mode)
+        super().__init__()
+
     def tools(self) -> dict[str, types.Tool]:
         """Return the tools by name."""
-        listed = asyncio.run_coroutine_threadsafe(self._client.list_tools(), self._loop)
-        return {tool.name: tool for tool in listed.result(SECONDS).tools}
+        return {
+            tool.name: tool for tool in self.do(self._client.list_tools()).result(SECONDS).tools
+        }
 
-    def start(self, tool: str, arguments: Mapping[str, Any]) -> Future[types.CallToolResult]:
-        """Make a call; cancelling the future cancels the call."""
-        call = self._client.call_tool(tool, dict(arguments))
-        return asyncio.run_coroutine_threadsafe(call, self._loop)
+    def _connection(self) -> AbstractAsyncContextManager[Any]:
+        return self._client
 
-    def call(self, tool: str, **arguments: Any) -> str:
-        """Make a call and return the text of its result."""
-        return text_of(self.start(tool, arguments).result(SECONDS))
-
-    def close(self) -> None:
-        """Leave the server, which ends it."""
-        self._loop.call_soon_threadsafe(self._over.set)
-        self._running.result(SECONDS)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(SECONDS)
-        self._loop.close()
+    async def _call(self, tool: str, arguments: dict[str, Any]) -> str:
+        result = await self._client.call_tool(tool, arguments)
+        return "\n".join(part.text for part in result.content if part.type == "text")
 
 
-def text_of(result: types.CallToolResult) -> str:
-    """Return the text of a result."""
-    return "\n".join(part.text for part in result.content if isinstance(part, types.TextContent))
+class SocketAgent(Agent):
+    """What the server does for an agent, without a process for it."""
+
+    def __init__(self, home: Path, cwd: Path) -> None:
+        folder = home / "state" / "nvim" / "agentchat"
+        self._runners = ToolRunners(State(folder, config=home / "config" / "nvim"), str(cwd))
+        super().__init__()
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await self._runners.close()
+
+    async def _call(self, tool: str, arguments: dict[str, Any]) -> str:
+        return (await self._runners.call("Terminal Agent 2.1", tool, arguments)).text

@@ -284,7 +284,7 @@ def _draw_reply(reply: Reply, view: View, toolbox: Toolset) -> None:
 
 
 def _note(reply: Reply) -> str:
-    if reply.finish == "cancelled" or reply.error:
+    if reply.finish in ("cancelled", "done") or reply.error:
         return ""
     if not (reply.text or reply.calls):
         return "The model gave no answer."

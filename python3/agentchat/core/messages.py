@@ -8,10 +8,11 @@ from enum import StrEnum
 from typing import Any, Literal
 
 FinishReason = Literal[
-    "stop", "tool_calls", "length", "content_filter", "overflow", "cancelled", "unknown"
+    "stop", "tool_calls", "length", "content_filter", "overflow", "cancelled", "unknown", "done"
 ]
 """Why a reply ended; ``overflow``: the conversation was too long for the model, ``cancelled``: the
-user stopped it, ``unknown``: the server did not say."""
+user stopped it, ``unknown``: the server did not say, ``done``: an agent of another program, which
+says nothing, has made its calls."""
 
 
 class Status(StrEnum):

@@ -14,12 +14,14 @@ from uuid import uuid4
 
 from agentchat.agent.external.agent import CallAnswer, ExternalAgent
 from agentchat.agent.external.connections import FOLDER
+from agentchat.agent.permissions.rule_store import FILE
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Image
+from agentchat.core.permissions.policy import NOBODY
 from agentchat.headless.chat import HeadlessChat, open_chat
 from agentchat.headless.output import PlainView
 from agentchat.nvim.chat_factory import State
-from agentchat.nvim.settings import Settings
+from agentchat.nvim.settings import read_settings
 from agentchat.rpc import sockets
 from agentchat.rpc.frames import Disconnected, RemoteError
 from agentchat.rpc.peer import Peer
@@ -32,10 +34,9 @@ LOST = (
     "call again."
 )
 NO_EDITOR = (
-    "No Neovim with agentchat runs in this project, so nobody could be asked. The user can start "
-    "one there, run :AgentChat in it, and let you call again."
+    "No Neovim with agentchat runs in this project, so nobody could be asked, and rules are read "
+    "from {} only. The user can run :AgentChat in a Neovim there and let you call again."
 )
-DENIED = "Denied: nobody is here to answer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,9 @@ class EditorRunner:
 class RulesRunner:
     """Runs calls without a Neovim: what would ask is denied."""
 
-    def __init__(self, chat: HeadlessChat) -> None:
+    def __init__(self, chat: HeadlessChat, rules_file: Path) -> None:
         assert chat.agent is not None
+        self._rules_file = rules_file
         self._agent: ExternalAgent = chat.agent
         self._chat = chat
 
@@ -87,13 +89,14 @@ class RulesRunner:
         """Open a chat in the agent's directory; raises UserError."""
         view = PlainView(sys.stderr, sys.stderr)
         uuid = str(uuid4())
-        return cls(await open_chat(uuid, agent.cwd, Settings(), state, view, agent.name))
+        chat = await open_chat(uuid, agent.cwd, read_settings({}), state, view, agent.name)
+        return cls(chat, state.config / FILE)
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallAnswer:
         """Run a call."""
         answer = await self._agent.call(tool, arguments)
-        if answer.text.startswith(DENIED):
-            return replace(answer, text=f"{answer.text}\n{NO_EDITOR}")
+        if answer.text.startswith(NOBODY):
+            return replace(answer, text=f"{answer.text}\n{NO_EDITOR.format(self._rules_file)}")
         return answer
 
     async def close(self) -> None:

@@ -19,7 +19,7 @@ from mcp.server.stdio import stdio_server
 import agentchat
 from agentchat.agent.external.agent import CallAnswer
 from agentchat.core.errors import AgentError
-from agentchat.core.tools.registry import AGENT, Registry
+from agentchat.core.tools.registry import FILES, Registry
 from agentchat.core.tools.tool import Environment, Tool
 from agentchat.core.turn.chat import RESOLVE
 from agentchat.core.turn.validate import model_description, model_schema
@@ -29,6 +29,8 @@ from agentchat.tools.builtin.catalogue import builtin_tools
 
 PROGRESS_SECONDS = 5.0
 """How often an agent that waits is told so: many give up a call that is silent for a minute."""
+
+OFFERED = (*FILES, "bash", "ast_edit", RESOLVE, "diagnostics", "ask")
 
 INSTRUCTIONS = (
     "These tools work in the user's Neovim. Read and change files and run commands with them "
@@ -62,7 +64,7 @@ class AgentServer:
 
     async def list_tools(self, context: Context, params: object) -> types.ListToolsResult:
         """Return the tools."""
-        tools = Registry(builtin_tools()).filter((*AGENT, RESOLVE))
+        tools = Registry(builtin_tools()).filter(OFFERED)
         return types.ListToolsResult(tools=[self._definition(tool) for tool in tools])
 
     async def call_tool(

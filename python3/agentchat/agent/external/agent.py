@@ -165,7 +165,7 @@ class ExternalAgent:
             return Reply(text=DELIVERED_LATER.format(self.name), model=self.name)
         if self._is_sent:
             self._reminder = request.reminder or ""
-            return Reply(model=self.name)
+            return Reply(finish="done", model=self.name)
         self._is_sent = True
         return Reply(calls=(self._current.call,), finish="tool_calls", model=self.name)
 
