@@ -148,9 +148,10 @@ def test_a_server_may_ask_the_user_and_its_prompts_are_commands(
     editor.command("AgentMcp restart sample")
     editor.wait_notice("MCP server sample runs")
     model_server.script(calls(call("sample__order", {})), text("ordered"))
-    chat.send("/sample:review lua")
+    chat.send("/sample:review lua, see #sample:note://one and #other:note://two")
     editor.wait_screen("The MCP server sample asks:")
-    assert "Review this lua code." in model_server.requests[0].last
+    assert "Review this lua, see" in model_server.requests[0].last
+    assert "the note one" in model_server.requests[0].last
     editor.keys("1<CR>")
     editor.wait_screen("MCP: size")
     editor.keys("2<CR>")
@@ -158,3 +159,6 @@ def test_a_server_may_ask_the_user_and_its_prompts_are_commands(
     editor.keys("3<CR>")
     chat.finished()
     assert model_server.requests[-1].result == "accept: {'size': 'large', 'count': 3}"
+    chat.type("#sample:no")
+    editor.keys("<C-x><C-o>")
+    editor.wait(lambda: chat.prompt() == "#sample:note://fixed", why="the completion")
