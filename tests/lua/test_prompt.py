@@ -178,6 +178,8 @@ def test_names_complete_by_a_language_server_in_this_process(drawn: Drawn) -> No
         "return vim.tbl_values(found)[1].result",
     )
     assert [item["label"] for item in found] == ["@{read}", "@{readonly}"]
+    interface = 8  # completion plugins put parentheses behind a function
+    assert {item["kind"] for item in found[:1]} == {interface}
     edit = found[0]["textEdit"]
     assert edit["newText"] == "@{read}"
     assert edit["range"]["start"] == {"line": 2, "character": 4}
@@ -395,3 +397,19 @@ def test_a_clipboard_without_image_or_program_is_reported(drawn: Drawn) -> None:
     drawn.editor.lua(CLIPBOARD, "wl-paste", "exit 1")
     drawn.editor.command("AgentPaste")
     drawn.editor.wait_notice("the clipboard has no image")
+
+
+# --- drafts ----------------------------------------------------------------------------------
+
+
+def test_the_draft_of_a_chat_without_a_turn_is_in_the_next_new_chat(drawn: Drawn) -> None:
+    drawn.editor.keys("Gihalf a<CR>question<Esc>")
+    drawn.editor.command(f"bdelete {drawn.buffer}")
+    again = Drawn(drawn.editor)
+    assert again.prompt() == "half a\nquestion"
+    drawn.editor.command("AgentChat!")
+    opened = drawn.editor.wait_event("AgentChatOpened")
+    assert "half a" not in drawn.editor.text(opened["buf"])
+    drawn.editor.command(f"bdelete {opened['buf']}")
+    drawn.editor.command(f"bdelete {again.buffer}")
+    assert Drawn(drawn.editor).prompt() == "half a\nquestion"

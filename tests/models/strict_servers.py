@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import random
@@ -278,7 +279,7 @@ class StrictGemini(StrictServer):
         return [*stream, end]
 
     def _signed(self, part: Event) -> Event:
-        signature = self.new("sig+/=")
+        signature = base64.b64encode(b"\xfb\xff" + self.new("sig").encode()).decode()
         self.signed[signature] = {**part, "thoughtSignature": signature}
         return self.signed[signature]
 

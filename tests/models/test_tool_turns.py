@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -20,7 +22,7 @@ from agentchat.journal.records import MessageRecorded
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.options import ProtocolName
-from tests.models.protocol_server import serving
+from tests.models.protocol_server import ProtocolServer, serving
 from tests.models.requests import tool
 from tests.models.strict_servers import (
     StrictAnthropic,
@@ -29,6 +31,7 @@ from tests.models.strict_servers import (
     StrictResponses,
     StrictServer,
 )
+from tests.models.test_official_clients import misfits
 from tests.permissions.report import generated, seed, tell
 
 pytestmark = pytest.mark.slow
@@ -47,13 +50,15 @@ TOOLS = (tool("read"), tool("resolve"))
 class GeneratedChat:
     """One chat: the user writes, switches models, stops, compacts, copies and opens it again."""
 
-    def __init__(self, random: random.Random, models: list[ModelClient]) -> None:
+    def __init__(
+        self, random: random.Random, models: list[ModelClient], events: Counter[str]
+    ) -> None:
         self.random = random
         self.models = models
         self.model = random.choice(models)
         self.history = History()
         self.context = ChatContext()
-        self.events: Counter[str] = Counter()
+        self.events = events
 
     def happens(self, event: str, chance: float) -> bool:
         """Whether something happens now; it is counted."""
@@ -162,31 +167,64 @@ def reopened(message: Message) -> Message:
     return record.message
 
 
-@pytest.mark.timeout(300)
-async def test_of_a_thousand_generated_turns_none_is_refused() -> None:
-    chance = random.Random(10 + seed())
-    async with AsyncExitStack() as stack:
-        servers: list[StrictServer] = []
-        models: list[ModelClient] = []
-        for protocol, (kind, name) in SERVERS.items():
-            servers.append(kind(chance))
-            server = await stack.enter_async_context(serving(servers[-1]))
-            key = FixedKey("k", "KEY")
-            for model in (name, f"{name}-other"):
-                provider = "openrouter" if protocol == "openai-chat" else protocol
-                client = ModelClient(
-                    model, f"{server.url}/v1", key, protocol=protocol, provider=provider
-                )
-                stack.push_async_callback(client.close)
-                models.append(client)
-        events: Counter[str] = Counter()
-        for _ in range(TURNS // TURNS_IN_A_CHAT):
-            chat = GeneratedChat(chance, models)
-            chat.events = events
+@dataclass(frozen=True)
+class World:
+    """Servers of every protocol, and two models of each."""
+
+    chance: random.Random
+    strict: dict[ProtocolName, StrictServer]
+    http: dict[ProtocolName, ProtocolServer]
+    models: list[ModelClient]
+    events: Counter[str] = field(default_factory=Counter)
+
+    async def play(self, turns: int) -> None:
+        """Play chats of some turns each."""
+        for _ in range(turns // TURNS_IN_A_CHAT):
+            chat = GeneratedChat(self.chance, self.models, self.events)
             for _ in range(TURNS_IN_A_CHAT):
                 await chat.turn()
-    answers = {name: server.answers for name, server in zip(SERVERS, servers, strict=True)}
-    tell(f"{TURNS} turns, answers {answers}, events {dict(events)}")
-    assert [server.refused for server in servers] == [[] for _ in servers]
-    assert all(server.answers > TURNS // 8 for server in servers)
-    assert all(events.values())
+
+
+@asynccontextmanager
+async def world() -> AsyncIterator[World]:
+    """Serve every protocol."""
+    chance = random.Random(10 + seed())
+    async with AsyncExitStack() as stack:
+        made = World(chance, {}, {}, [])
+        for protocol, (kind, name) in SERVERS.items():
+            strict = made.strict[protocol] = kind(chance)
+            http = made.http[protocol] = await stack.enter_async_context(serving(strict))
+            provider = "openrouter" if protocol == "openai-chat" else protocol
+            for model in (name, f"{name}-other"):
+                url, key = f"{http.url}/v1", FixedKey("k", "KEY")
+                client = ModelClient(model, url, key, protocol=protocol, provider=provider)
+                stack.push_async_callback(client.close)
+                made.models.append(client)
+        yield made
+
+
+@pytest.mark.timeout(300)
+async def test_of_a_thousand_generated_turns_none_is_refused() -> None:
+    async with world() as made:
+        await made.play(TURNS)
+    answers = {protocol: server.answers for protocol, server in made.strict.items()}
+    tell(f"{TURNS} turns, answers {answers}, events {dict(made.events)}")
+    assert {name: server.refused for name, server in made.strict.items()} == {
+        name: [] for name in SERVERS
+    }
+    assert all(count > TURNS // 8 for count in answers.values())
+    assert all(made.events.values())
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.xdist_group("aimock")  # where the clients are loaded
+async def test_the_official_clients_take_the_bodies_of_generated_turns() -> None:
+    async with world() as made:
+        await made.play(TURNS // 25)
+    counts = {}
+    for protocol in ("anthropic", "openai-responses", "gemini"):
+        bodies = made.http[protocol].bodies
+        counts[protocol] = len(bodies)
+        assert [misfits(protocol, body) for body in bodies] == [[] for _ in bodies]
+    tell(f"bodies that the official clients take, all of {counts}")
+    assert all(count > TURNS // 200 for count in counts.values())

@@ -400,3 +400,13 @@ def test_searches_and_rewrites_work_in_the_overlay_too(
     assert "welcome(" in model_server.requests[-1].said()
     assert tree(workspace) == before
     assert staging.event("AgentPreviewStaged", source="stage")["label"].startswith("Turn 1: ")
+
+
+def test_what_cannot_be_applied_is_named(staging: Chat, model_server: ModelServer) -> None:
+    model_server.script(calls(bash("mkfifo pipe")), text("Done."), text("Yes."))
+    staging.play("go")
+    note = "Left out of the preview, cannot be applied: pipe (pipe)"
+    staging.editor.wait_text(note, staging.buffer)
+    assert staging.status()["pending"] == 0
+    staging.play("again")
+    assert staging.text().count(note) == 1

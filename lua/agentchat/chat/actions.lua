@@ -86,7 +86,7 @@ function M.new(saved, url, number)
   }
   registry.add(chat)
   buffer.adopt(chat)
-  local unsent = saved and not source and draft.take(chat.id)
+  local unsent = not source and draft.take(draft.id_of(chat))
   if unsent or (source and saved.prompt) then prompt.set(chat, unsent or saved.prompt) end
   return chat
 end

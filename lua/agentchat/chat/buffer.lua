@@ -60,10 +60,9 @@ function M.set_up_window(chat)
   highlighter.refresh(chat)
 end
 
---- Keeps what was not sent for the next time the chat is resumed, which takes a turn to be possible.
+--- Keeps what was not sent for the next time the chat is resumed.
 local function keep_draft(chat)
-  if chat.status.turn == 0 and not chat.resumed then return end
-  if not draft.save(chat.id, prompt.text(chat)) then
+  if not draft.save(draft.id_of(chat), prompt.text(chat)) then
     notify.warn('the unsent prompt could not be kept')
   end
 end
@@ -86,6 +85,7 @@ local function read_again(chat)
   end)
   if not kept then chat.transcript = messages.new() end
   chat.kept = nil
+  draft.take(draft.id_of(chat)) -- the buffer has it
   prompt.refresh(chat)
 end
 

@@ -6,17 +6,18 @@ local slash = require('agentchat.prompt.slash')
 
 local M = {}
 
-local FUNCTION, MODULE, KEYWORD, SNIPPET, FILE, REFERENCE = 3, 9, 14, 15, 17, 18 -- lsp.CompletionItemKind
+-- lsp.CompletionItemKind. A tool is no function: completion plugins put parentheses behind one.
+local INTERFACE, MODULE, KEYWORD, FILE, REFERENCE = 8, 9, 14, 17, 18
 local KINDS = {
-  tool = FUNCTION,
+  tool = INTERFACE,
   group = MODULE,
   file = FILE,
   buffer = FILE,
   context = REFERENCE,
   builtin = KEYWORD,
-  prompt = SNIPPET,
-  skill = SNIPPET,
-  mcp = SNIPPET,
+  prompt = KEYWORD,
+  skill = KEYWORD,
+  mcp = KEYWORD,
 }
 local PLAIN_TEXT = 1 -- lsp.InsertTextFormat
 
@@ -76,7 +77,7 @@ end
 local function item(found, range)
   return {
     label = found.word,
-    kind = KINDS[found.item.kind] or FUNCTION,
+    kind = KINDS[found.item.kind] or INTERFACE,
     detail = beside(found.item),
     documentation = found.item.about,
     filterText = found.word,

@@ -3,17 +3,28 @@ local M = {}
 
 local FOLDER_MODE, FILE_MODE = tonumber('700', 8), tonumber('600', 8)
 
+local NEW = 'new-'
+
 local function folder() return vim.fs.joinpath(vim.fn.stdpath('state'), 'agentchat', 'drafts') end
 
----@param id string uuid of the chat
+---@param id string of `id_of`
 local function path(id) return vim.fs.joinpath(folder(), id) end
 
+--- Under which name the draft of a chat is kept: its uuid, or that of its workspace before its first
+--- turn, because such a chat cannot be resumed. The next new chat there gets it.
+---@return string
+function M.id_of(chat)
+  if chat.status.turn > 0 or chat.resumed then return chat.id end
+  return NEW .. vim.fn.sha256(chat.remote or chat.cwd):sub(1, 32)
+end
+
 --- Keeps a text for the next time a chat is opened; an empty one removes what was kept.
----@param id string uuid of the chat
+---@param id string of `id_of`
 ---@param text string
 ---@return boolean whether there is nothing to keep, or it is kept
 function M.save(id, text)
   if not text:find('%S') then
+    if vim.startswith(id, NEW) then return true end -- it is another chat's
     vim.uv.fs_unlink(path(id))
     return true
   end
@@ -26,7 +37,7 @@ function M.save(id, text)
 end
 
 --- The text that was kept for a chat. It is not kept any longer.
----@param id string uuid of the chat
+---@param id string of `id_of`
 ---@return string? text nil if there is none
 function M.take(id)
   local file = io.open(path(id), 'rb')

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -64,6 +63,7 @@ class Stage:
         self._journal = journal
         self._in_turn = False
         self._works = False
+        self._skipped: tuple[str, ...] = ()
         self._starting = BackgroundTasks()
         chat.policy.has_overlay = overlay is not None and not overlay.why_impossible()
 
@@ -122,6 +122,7 @@ class Stage:
         assert self._overlay is not None
         await self._overlay.update()
         change = await self._overlay.staged.change_set()
+        self._report_skipped(tuple(self._overlay.staged.skipped))
         pending = self._pending()
         if change.changes_nothing:
             if pending is not None:
@@ -132,7 +133,6 @@ class Stage:
             self._previews.push(preview)
         else:
             self._previews.replace(replace(preview, id=pending.id))
-        self._report_skipped(self._overlay.staged.skipped)
 
     def _pending(self) -> Preview | None:
         return next((p for p in self._chat.previews if p.source == SOURCE and p.for_user), None)
@@ -149,10 +149,12 @@ class Stage:
             id=uuid.uuid4().hex,
         )
 
-    def _report_skipped(self, skipped: Sequence[str]) -> None:
-        if skipped:
+    def _report_skipped(self, skipped: tuple[str, ...]) -> None:
+        """Name what no change can hold, once."""
+        if skipped and skipped != self._skipped:
             names = ", ".join(skipped)
             self._view.add_note("warn", f"Left out of the preview, cannot be applied: {names}")
+        self._skipped = skipped
 
     # --- resolving --------------------------------------------------------------------------------
 

@@ -323,3 +323,9 @@ async def test_a_file_that_changed_while_a_command_changed_it_is_named(staging: 
     (staging.project / "b.txt").write_text("theirs\n")
     await running
     assert staging.overlay.staged.moved(await staging.changes()) == ["b.txt"]
+
+
+async def test_a_file_too_large_for_the_journal_is_left_out_and_named(staging: Staging) -> None:
+    await staging.run("truncate -s 300M big; echo x > small")
+    assert await staging.named() == {"small": "A"}
+    assert staging.overlay.staged.skipped == ["big (300.0 MiB)"]

@@ -23,6 +23,9 @@ NAMED_REFS = 6
 MOST_SHOWN = 500
 """Changes shown one by one; of more, folders with many new files are folded."""
 MOST_OF_FOLDER = 100
+LARGEST_FILE = 256 * 1024 * 1024
+MOST_BYTES = 2 * LARGEST_FILE
+"""Larger files are left out: a change is held in memory, and in the journal for undo."""
 _GIT_NAMED = re.compile(
     r"(?:refs/(?:heads|tags|remotes)/.+|(?:ORIG_)?HEAD|refs/stash|index|packed-refs|config"
     r"|hooks/(?!.*\.sample$).+|info/(?:attributes|sparse-checkout)|modules/.+)\Z"
@@ -147,10 +150,15 @@ class StagedChanges:
         return [*(file for file in files if id(file) not in folded), *groups]
 
     def _read_after(self, entries: dict[str, UpperEntry]) -> None:
-        """Read what is new or changed; leave out what cannot be read."""
+        """Read what is new or changed; leave out what cannot be read or is too large."""
         after: dict[str, tuple[Signature, bytes | None]] = {}
+        room = MOST_BYTES
         for path, entry in entries.items():
             known = self._after.get(path)
+            room -= entry.size
+            if entry.size > LARGEST_FILE or room < 0:
+                self._upper.skipped.append(f"{self._name(path)} ({format_size(entry.size)})")
+                continue
             if known is None or known[0] != entry.signature:
                 try:
                     known = (entry.signature, entry.read())

@@ -9,8 +9,11 @@ import os
 import shutil
 import stat
 import threading
+import time
 import uuid
 from pathlib import Path
+
+LOCK_TRIES, LOCK_SECONDS = 10, 0.1
 
 OLD = "old-"
 """Begins the name of a folder that is being removed."""
@@ -35,7 +38,7 @@ class OverlayFolder:
     def prepare(self, root: str) -> None:
         """Make what is missing for a mount over ``root``, which needs an empty work folder."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not self.lock():
+        if not self._wait_for_lock():
             raise BlockingIOError(errno.EWOULDBLOCK, "another Neovim uses it", str(self.path))
         remove_tree(self.path / "work")
         for name in ("upper", "work", "top", "scratch"):
@@ -71,6 +74,14 @@ class OverlayFolder:
                 return False
             self._lock = lock
         return True
+
+    def _wait_for_lock(self) -> bool:
+        """Take the lock, even if ``sweep`` has it for a moment."""
+        for _ in range(LOCK_TRIES):
+            if self.lock():
+                return True
+            time.sleep(LOCK_SECONDS)
+        return self.lock()
 
     def unlock(self) -> None:
         """Give the lock back."""

@@ -25,7 +25,7 @@ from agentchat.core.diff.aspects import (
 OPAQUE = "user.overlay.opaque"
 
 Signature = tuple[int, ...]
-"""Changes whenever an entry does."""
+"""Changes whenever an entry does: its mode, size, number and times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,11 @@ class UpperEntry:
     mode: int = 0
     is_new: bool = False
     changed: int = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes of the content, roughly."""
+        return self.signature[1] if self.signature else 0
 
     def read(self) -> bytes | None:
         """Return the content; ``None`` if the entry was deleted. Raises OSError."""
