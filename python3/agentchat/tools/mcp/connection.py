@@ -20,8 +20,7 @@ from agentchat.rpc.peer import IncomingRequest
 from agentchat.tools.mcp.contents import prompt_data, resource_data, result_data
 from agentchat.tools.mcp.http import TRANSPORTS
 from agentchat.tools.mcp.oauth import LOGIN_SECONDS, Login
-from agentchat.tools.mcp.server_log import ServerLog
-from agentchat.tools.mcp.stdio import StdioTransport
+from agentchat.tools.mcp.stdio import ServerLog, StdioTransport
 
 T = TypeVar("T")
 
