@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.conftest import StartEditor, connected
 from tests.support.chat import Chat
 from tests.support.model_server import ModelServer
-from tests.support.replies import text
+from tests.support.replies import call, calls, text
 
 
 def write(path: Path, content: str) -> None:
@@ -63,3 +63,21 @@ def test_a_built_in_command_runs_and_an_unknown_one_comes_back(
     chat.idle()
     editor.wait_notice("There is no command /nothing")
     assert not model_server.requests
+
+
+def test_a_skill_of_the_project_is_used_once_it_is_trusted(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_editor(None, env=connected(model_server))
+    skill = Path(editor.eval("getcwd()")) / ".claude/skills/pdf/SKILL.md"
+    write(skill, "---\ndescription: Work with PDF files.\n---\nFill in the form.")
+    chat = Chat.open(editor)
+    editor.wait_notice("not trusted, so not used: pdf")
+    model_server.script(text("ok"), calls(call("skill", {"name": "pdf"})), text("ok"))
+    chat.play("go")
+    assert "pdf" not in str(model_server.requests[-1].messages[0])
+    editor.command(f"edit {skill}")
+    editor.command("trust")
+    chat.play("go")
+    assert "- pdf: Work with PDF files." in str(model_server.requests[-1].messages[0])
+    assert "Fill in the form." in model_server.requests[-1].result

@@ -15,6 +15,7 @@ from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.agent.prompts.command_files import CommandFiles
+from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
 from agentchat.core.tools.registry import Registry
@@ -150,6 +151,9 @@ def _build(
         ledger=UsageLedger(state.folder),
         turn_model=models,
         commands=SlashCommands(CommandFiles(Path(root), state.config)),
+        skills=Skills(
+            Path(root), state.config, Path.home(), trust=state.trust_file, registry=registry
+        ),
         overlay=open_overlay(workspace, state.folder / OVERLAYS / uuid, settings, guarded),
         agent=agent,
     )

@@ -47,7 +47,7 @@ def test_a_skill_of_the_project_counts_once_it_is_trusted(tmp_path: Path) -> Non
     file = write(ground.root / ".claude/skills/pdf/SKILL.md")
     assert not ground.names()
     assert ground.skills.problems == [
-        ".claude/skills/pdf/SKILL.md: not trusted, so not used. Run :AgentTools trust"
+        ".claude/skills: not trusted, so not used: pdf. Run :AgentTools trust"
     ]
     assert ground.registry.get("skill") is None
     digest = hashlib.sha256(file.read_bytes()).hexdigest()

@@ -30,7 +30,6 @@ def read_commands(root: Path, config: Path = Path()) -> SlashCommands:
 def scene_with(root: Path, *replies: Reply, tools: tuple[Tool, ...] = TOOLS) -> Scene:
     scene = Scene(root, [*replies], *tools)
     scene.session.commands.add(CommandFiles(root, Path()))
-    scene.session.commands.refresh()
     return scene
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from dataclasses import dataclass, field
@@ -105,6 +106,8 @@ class PromptExpander:
         Raises:
             UserError: the command cannot be used.
         """
+        if text.startswith("/"):
+            await asyncio.to_thread(self._commands.refresh)
         found = await self._commands.expand(text)
         if found is None:
             return None

@@ -72,18 +72,24 @@ class Skills:
         self._stamp: tuple[tuple[str, int, int], ...] | None = None
         self._skills: dict[str, Skill] = {}
         self._problems: list[str] = []
+        self._untrusted: dict[str, list[str]] = {}
+        """The names of a project's skills by their folder."""
 
     @property
     def problems(self) -> Sequence[str]:
-        """A line for each skill that is not used."""
-        return self._problems
+        """A line for each skill that is not used, and for each folder that is not trusted."""
+        untrusted = (
+            f"{folder}: not trusted, so not used: {', '.join(names)}. Run :AgentTools trust"
+            for folder, names in self._untrusted.items()
+        )
+        return [*self._problems, *untrusted]
 
     def refresh(self) -> None:
         """Read the files again if one was added, changed, removed or trusted."""
         found = [(folder, path) for folder in self._folders for path in folder.files()]
         current = stamp([self._trust, *(path for _, path in found)])
         if current != self._stamp:
-            self._stamp, self._skills, self._problems = current, {}, []
+            self._stamp, self._skills, self._problems, self._untrusted = current, {}, [], {}
             trust = read_trust(self._trust)
             for folder, path in found:
                 self._read(folder, path, trust)
@@ -130,7 +136,7 @@ class Skills:
             return
         source = Source(path, text.encode())
         if folder.root is not None and not is_trusted(source, folder.root, trust):
-            self._problems.append(f"{shown}: not trusted, so not used. Run :AgentTools trust")
+            self._untrusted.setdefault(shown_path(folder.path, folder.root), []).append(skill.name)
         elif skill.name in self._skills:
             nearest = self._skills[skill.name].origin
             self._problems.append(f"{shown}: not used, the skill {skill.name} is {nearest}")
