@@ -65,7 +65,7 @@ class ServerLog:
         self._rest = self._rest[-LONGEST:]
         for line in lines[-LINES:]:
             self._lines.append(_line_text(line))
-        for text in map(_text, [*lines, self._rest]):
+        for text in map(_line_text, [*lines, self._rest]):
             self.last_error_line = text.strip() or self.last_error_line
 
     def add_noise(self, line: bytes) -> None:
