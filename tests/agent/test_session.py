@@ -250,6 +250,18 @@ async def test_what_was_queued_behind_a_cancelled_turn_is_not_sent(
     assert scene.screen.users == ["go", "next"]
 
 
+async def test_a_message_that_became_a_reason_is_not_sent_again(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(works, asks=True))
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    for text in ("use ruff", "and be quick"):
+        scene.session.send(text)
+    scene.session.withdraw("use ruff")
+    await scene.answer(ApprovalResponse("reject", reason="use ruff"))
+    await scene.finished()
+    assert scene.screen.users == ["go", "and be quick"]
+
+
 async def test_no_model_is_one_line_and_the_next_send_carries_everything(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [DONE])
     scene.no_model = "No key: set $OPENAI_API_KEY."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import StartEditor
+from tests.lua.conftest import Drawn
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 
@@ -174,3 +175,18 @@ def test_a_wrong_position_is_reported_with_the_right_ones(start_editor: StartEdi
     settings(editor, position="middle")
     editor.command("AgentChat")
     editor.wait_notice("ui.position must be one of right, left, top, bottom, tab, float")
+
+
+@pytest.mark.parametrize("change", ["set nomodifiable", "set readonly", "edit", "set winfixbuf"])
+def test_a_reply_arrives_whatever_the_user_did_to_the_buffer(drawn: Drawn, change: str) -> None:
+    drawn.editor.command(change)
+    drawn.draw(("message", "agent", ""), ("text", "It came through."), ("finish",))
+    assert "It came through." in drawn.editor.text()
+
+
+def test_a_narrow_winbar_has_no_title_and_a_wide_one_has_it(drawn: Drawn) -> None:
+    drawn.draw(("message", "user", "fix the tests"))
+    drawn.editor.command("wincmd |")
+    assert "Chat 1 · fix the tests · idle" in drawn.editor.screen()[0]
+    drawn.editor.command("vertical resize 40")
+    assert "fix the tests" not in drawn.editor.screen()[0]

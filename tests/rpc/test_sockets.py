@@ -72,3 +72,8 @@ async def test_two_peers_talk_over_a_socket(folder: Path) -> None:
     assert await ours.request("say", {"text": "hello"}) == {"got": "hello"}
     ours.close()
     await asyncio.wait_for(asyncio.wrap_future(theirs.end_reason), 10)
+
+
+def test_a_socket_that_is_stopped_is_gone(folder: Path) -> None:
+    sockets.stop(sockets.listen(folder), folder)
+    assert sockets.find(folder) == []

@@ -136,7 +136,7 @@ end
 function M.add_facts(page, found)
   local width = 0
   for _, fact in ipairs(found) do
-    width = math.max(width, vim.api.nvim_strwidth(fact[1]) + 2)
+    if fact[1] ~= '' then width = math.max(width, vim.api.nvim_strwidth(fact[1]) + 2) end
   end
   for _, fact in ipairs(found) do
     add_fact(page, fact, width)

@@ -192,13 +192,13 @@ local function map_keys(entry, buf)
   if entry.request.kind == 'diff' then hunks.map(entry.panel, buf) end
 end
 
----Above the requests of other chats, where there is room.
+---Above the requests of other chats, where there is room, and beside the code that it is about.
 local function place(entry, screen, want)
   for _, other in pairs(requests) do
     local row = other ~= entry and panels.row(other.panel)
     if row then screen = layout.above(screen, row, want.height) end
   end
-  return layout.bottom(screen, want)
+  return layout.clear_of(screen, want, hunks.visible_areas(entry.request.doc))
 end
 
 local function panel_spec(entry)

@@ -59,6 +59,8 @@ end
 local function write(editor)
   host.send('rule_write', { chat = editor.chat, draft = editor.draft.id })
   panels.hide(editor.panel)
+  -- The next part of a command may get a rule, too: it is shown where the user is.
+  origins[editor.chat] = vim.api.nvim_get_current_win()
   key_guard.drain()
 end
 

@@ -233,4 +233,34 @@ function M.map(panel, buf)
   end)
 end
 
+--- Where lines of a window are on the screen; nil if none of them is visible.
+---@return agentchat.Area?
+local function visible_area(win, first, last)
+  local info = vim.fn.getwininfo(win)[1]
+  first, last = math.max(first, info.topline), math.min(last, info.botline)
+  if first > last then return nil end
+  return {
+    top = vim.fn.screenpos(win, first, 1).row - 1,
+    bottom = vim.fn.screenpos(win, last, 1).row,
+    left = info.wincol - 1,
+    right = info.wincol - 1 + info.width,
+  }
+end
+
+--- Where the windows of this tab show the lines that a diff would change.
+---@return agentchat.Area[]
+function M.visible_areas(doc)
+  local areas, bufs = {}, {}
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    bufs[win] = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
+  end
+  for _, hunk in ipairs(doc.hunks or {}) do
+    for win, path in pairs(bufs) do
+      local area = path == hunk.path and visible_area(win, hunk.first, hunk.last)
+      if area then table.insert(areas, area) end
+    end
+  end
+  return areas
+end
+
 return M

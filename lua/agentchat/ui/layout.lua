@@ -72,6 +72,42 @@ function M.covers(screen, row, height)
   return cursor >= row and cursor < row + height + BORDER
 end
 
+---@class (exact) agentchat.Area a part of the screen: rows and columns from 0, ends excluded
+---@field top integer
+---@field bottom integer
+---@field left integer
+---@field right integer
+
+local function overlaps(rect, area)
+  local bottom, right = rect.row + rect.height + BORDER, rect.col + rect.width + BORDER
+  return rect.row < area.bottom
+    and bottom > area.top
+    and rect.col < area.right
+    and right > area.left
+end
+
+--- At the bottom of the screen, or, if that would cover one of the areas, where nothing is covered:
+--- at the right, at the left, or above them.
+---@param areas agentchat.Area[]
+function M.clear_of(screen, want, areas)
+  local function is_clear(rect)
+    return not vim.iter(areas):any(function(area) return overlaps(rect, area) end)
+  end
+  local bottom = M.bottom(screen, want)
+  if is_clear(bottom) then return bottom end
+  local top = vim
+    .iter(areas)
+    :fold(bottom.row, function(row, area) return math.min(row, area.top) end)
+  local row = math.max(screen.top, top - bottom.height - BORDER)
+  local above = vim.tbl_extend('force', bottom, { row = row })
+  local right = vim.tbl_extend('force', bottom, { col = screen.columns - bottom.width - BORDER })
+  local left = vim.tbl_extend('force', bottom, { col = 0 })
+  for _, rect in ipairs({ right, left, above }) do
+    if is_clear(rect) and not M.covers(screen, rect.row, rect.height) then return rect end
+  end
+  return bottom
+end
+
 --- The screen above a float, where there is room for another one of `rows`; else all of it.
 ---@param row integer of the float
 function M.above(screen, row, rows)

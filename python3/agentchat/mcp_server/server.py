@@ -10,6 +10,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from mcp import types
@@ -81,11 +82,12 @@ class AgentServer:
         return types.CallToolResult(content=contents(answer), is_error=answer.is_error)
 
     def _definition(self, tool: Tool) -> types.Tool:
-        described = tool.describe(self._environment) if tool.describe is not None else None
+        if tool.describe is not None:
+            tool = replace(tool, description=tool.describe(self._environment))
         reads = tool.metadata.read_only
         return types.Tool(
             name=tool.name,
-            description=described or model_description(tool),
+            description=model_description(tool),
             input_schema=model_schema(tool),
             annotations=types.ToolAnnotations(
                 read_only_hint=reads,

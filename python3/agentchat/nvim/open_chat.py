@@ -295,6 +295,8 @@ class OpenChat:
 
     async def _write_rule(self, draft: str) -> None:
         self.lua.notify("info", await self.drafts.write(draft))
+        if self.drafts.asks_for_more:
+            await self._propose_rule("")
 
     def _show_draft(self, draft: RuleDraft) -> None:
         scope = self.drafts.describe_scope(draft.scope)

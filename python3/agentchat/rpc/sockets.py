@@ -44,6 +44,12 @@ def listen(folder: Path) -> socket.socket:
     return listening
 
 
+def stop(listening: socket.socket, folder: Path) -> None:
+    """Close the listening socket of this process, and remove it."""
+    socket_path(folder).unlink(missing_ok=True)
+    listening.close()
+
+
 def socket_path(folder: Path) -> Path:
     """Return the path of the socket of this process."""
     return folder / f"{os.getpid()}{SUFFIX}"

@@ -237,3 +237,24 @@ async def test_without_a_question_a_call_must_be_named(room: Room) -> None:
     draft = await room.propose("bash ls")
     with pytest.raises(UserError, match="action must be one of"):
         room.revise(draft, "text", '{"action": "permit"}')
+
+
+async def test_each_part_of_a_pipe_that_asks_gets_a_rule(room: Room) -> None:
+    await room.ask("touch a | mkdir b | touch c")
+    first = await room.propose()
+    assert first.rule.words == ("touch",)
+    await room.drafts.write(first.id)
+    assert room.drafts.asks_for_more
+    second = await room.propose()
+    assert second.choices[0].words == ("mkdir",)
+    assert ("touch",) not in [rule.words for rule in second.choices]
+    await room.write(second)
+    assert not room.drafts.asks_for_more
+
+
+async def test_a_rule_that_answers_nothing_here_is_followed_by_no_other(room: Room) -> None:
+    await room.ask("touch a | mkdir b")
+    draft = room.revise(await room.propose(), "action")
+    await room.drafts.write(draft.id)
+    assert not room.drafts.asks_for_more
+    await room.scene.answer("reject")

@@ -820,3 +820,28 @@ def test_a_text_sent_meanwhile_steers_if_another_reason_is_given(desk: Desk) -> 
     desk.editor.keys("r<C-u>no<CR>")
     assert desk.told("answer")[-1]["reason"] == "no"
     assert desk.told("withdraw") == []
+
+
+CODE = "\n".join(f"line {n}" for n in range(1, 60))
+
+
+@pytest.mark.parametrize(
+    ("size", "line", "where"), [((200, 24), 20, "beside"), ((120, 40), 34, "above")]
+)
+def test_it_does_not_cover_the_code_it_is_about_where_there_is_another_place(
+    start_editor: StartEditor, size: tuple[int, int], line: int, where: str
+) -> None:
+    editor = start_editor(init=QUIET_HOST, size=size)
+    editor.command("edit notes.txt")
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.split(..., '\\n'))", CODE)
+    editor.command("setlocal nomodified")
+    desk = Desk(editor, Chat.open(editor))
+    path = editor.eval("fnamemodify(bufname('notes.txt'), ':p')")
+    hunk = {**diff("notes.txt")["hunks"][0], "path": path, "first": line, "last": line}
+    desk.ask(kind="diff", doc=diff("notes.txt") | {"hunks": [hunk]})
+    rows = editor.screen()
+    (row,) = [i for i, text in enumerate(rows) if text.startswith(f"line {line}")]
+    top = next(i for i, text in enumerate(rows) if "bash wants to run" in text)
+    assert f"line {line} " in rows[row][:12]
+    assert (top < row) if where == "above" else rows[row].index("│") < size[0] // 2 + 1
+    assert "│" not in rows[row][: size[0] // 4]

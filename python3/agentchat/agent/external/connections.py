@@ -31,6 +31,9 @@ FOLDER = "agents"
 PLACES_SECONDS = 1.0
 """How long Neovim may take to say where it is: it does not while it waits for a key."""
 
+OPEN_SECONDS = 30.0
+NOT_OPENED = "Neovim did not open a chat within {:g} s; it may wait for a key. Call again later."
+
 
 class ServedChat(Protocol):
     """The chat of an agent in Neovim."""
@@ -64,7 +67,7 @@ class AgentConnection:
         self.number = number
         self.name = "agent"
         self.cwd = ""
-        self.agent: ExternalAgent | None = None
+        self._has_left = False
         self._host = host
         self._chat: ServedChat | None = None
         self._opening: asyncio.Future[ServedChat] | None = None
@@ -84,6 +87,8 @@ class AgentConnection:
     def take_chat(self, chat: ServedChat) -> None:
         """Take the chat that was opened for this agent."""
         self._chat = chat
+        if self._has_left:
+            self.close()
         if self._opening is not None and not self._opening.done():
             self._opening.set_result(chat)
 
@@ -94,6 +99,7 @@ class AgentConnection:
 
     def close(self) -> None:
         """Note that the agent has left."""
+        self._has_left = True
         self.fail("The connection has ended.")
         if self._chat is not None and self._chat.agent is not None:
             self._chat.agent.disconnect()
@@ -107,7 +113,10 @@ class AgentConnection:
         if self._opening is None or self._opening.done():
             self._opening = asyncio.get_running_loop().create_future()
             self._host.editor.open_chat(self.number, self.name, self.cwd)
-        return await asyncio.shield(self._opening)
+        try:
+            return await asyncio.wait_for(asyncio.shield(self._opening), OPEN_SECONDS)
+        except TimeoutError:
+            raise ToolError(NOT_OPENED.format(OPEN_SECONDS)) from None
 
 
 class AgentConnections:
@@ -129,9 +138,15 @@ class AgentConnections:
         except OSError as error:
             log.warning("agents of other programs cannot connect: %s", error)
             return
-        atexit.register(sockets.socket_path(self._folder).unlink, missing_ok=True)
+        atexit.register(self.close)
         self._listening.setblocking(False)
         asyncio.get_running_loop().add_reader(self._listening, self._accept)
+
+    def close(self) -> None:
+        """Accept no more agents."""
+        if self._listening is not None:
+            sockets.stop(self._listening, self._folder)
+            self._listening = None
 
     def find(self, number: int) -> AgentConnection | None:
         """Return the connection with this number, if it has not ended."""
@@ -145,7 +160,8 @@ class AgentConnections:
         return self._places
 
     def _accept(self) -> None:
-        assert self._listening is not None
+        if self._listening is None:
+            return
         try:
             connected, _ = self._listening.accept()
         except OSError:  # the agent has left again

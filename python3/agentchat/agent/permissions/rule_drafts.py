@@ -19,12 +19,14 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.proposals import (
     RULE_HOMES,
     RuleHome,
+    asking_parts,
     next_action,
     offers_rule,
     propose_rules,
 )
 from agentchat.core.permissions.rule_file import read_rule
 from agentchat.core.permissions.rules import Rule, matches
+from agentchat.core.shell.parse import Part
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
@@ -104,6 +106,8 @@ class RuleDrafts:
         self._trust_store = trust_store
         self._calls: tuple[LocatedCall, ...] = ()
         self._draft: RuleDraft | None = None
+        self.asks_for_more = False
+        """Whether the command that the last rule was about has other parts that ask."""
 
     async def propose(self, past_calls: Sequence[PastCall], text: str = "") -> RuleDraft:
         """Draft a rule about the call that ``text`` names, or else about the open request.
@@ -117,7 +121,7 @@ class RuleDrafts:
         """
         call, target = await self._find_call(text)
         self._calls = tuple(await self._locate_all(past_calls))
-        choices = propose_rules(call, target)
+        choices = propose_rules(call, target, asking_parts(call, target, self._chat.policy))
         draft = RuleDraft(id="", call=call, target=target, choices=choices, rule=choices[0])
         return self._try(draft)
 
@@ -152,13 +156,23 @@ class RuleDrafts:
         if last is None or last.id != draft:
             raise UserError("This rule is no longer shown. Nothing was written.")
         self._draft = None
+        before = len(self._asking_parts(last))
         if last.scope == "chat":
             self._rule_store.add(last.rule)
             message = f"rule for this chat: {last.rule}"
         else:
             message = await self._write(self.file(last.scope), last.rule)
         await self._approvals.refresh()
+        # A rule that changes nothing here is not followed by another one.
+        self.asks_for_more = 0 < len(self._asking_parts(last)) < before
         return message
+
+    def _asking_parts(self, draft: RuleDraft) -> tuple[Part, ...]:
+        """Return the parts that ask of the command of a draft, if its request is still open."""
+        request = self._approvals.request
+        if request is None or request.call.call.id != draft.call.call.id:
+            return ()
+        return asking_parts(request.call, request.target, self._chat.policy)
 
     def file(self, scope: RuleHome) -> Path:
         """Return the file with the rules of a scope."""

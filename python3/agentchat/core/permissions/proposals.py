@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, Literal, get_args
 
@@ -36,10 +36,24 @@ def offers_rule(call: ValidCall, target: CallTarget) -> bool:
     )
 
 
-def propose_rules(call: ValidCall, target: CallTarget) -> tuple[Rule, ...]:
-    """Return at least one rule that allows calls like this one, the most likely first."""
+def asking_parts(call: ValidCall, target: CallTarget, policy: Policy) -> tuple[Part, ...]:
+    """Return the parts of a command that a rule could keep from asking."""
+    parts = decide(call, target, policy).parts
+    return tuple(judged.part for judged in parts if judged.action == "ask")
+
+
+def propose_rules(
+    call: ValidCall, target: CallTarget, parts: Sequence[Part] = ()
+) -> tuple[Rule, ...]:
+    """Return at least one rule that allows calls like this one, the most likely first.
+
+    Args:
+        parts: those of the command that the rules are about; by default all.
+    """
     tool = call.tool.name
-    rules = [*_by_words(tool, target), *_by_host(tool, target), *_by_path(tool, target)]
+    if not parts and target.script is not None:
+        parts = target.script.parts
+    rules = [*_by_words(tool, parts), *_by_host(tool, target), *_by_path(tool, target)]
     rules.append(Rule(action="allow", tool=tool))
     if call.tool.metadata.server:
         rules.append(Rule(action="allow", server=call.tool.metadata.server))
@@ -75,8 +89,8 @@ def _reason_to_ask(decision: Decision) -> str:
     return asking.reason_text or f"no rule covers {asking.part.source}"
 
 
-def _by_words(tool: str, target: CallTarget) -> Iterator[Rule]:
-    for part in target.script.parts if target.script is not None else ():
+def _by_words(tool: str, parts: Sequence[Part]) -> Iterator[Rule]:
+    for part in parts:
         if part.words:
             for lead in _leads(part):
                 yield Rule(action="allow", tool=tool, words=part.texts[:lead])
