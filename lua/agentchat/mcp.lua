@@ -1,4 +1,5 @@
 --- MCP servers: what `:AgentMcp` does, and the names that it completes.
+local context = require('agentchat.prompt.context')
 local host = require('agentchat.host.process')
 local notify = require('agentchat.notify')
 local registry = require('agentchat.chat.registry')
@@ -20,8 +21,12 @@ local function root()
   return chat and chat.cwd or vim.fn.getcwd()
 end
 
---- Takes the names of a project's servers, for completion.
-function M.offer(project, names) known[project] = names end
+--- Takes the names of a project's servers and of their resources, for completion.
+---@param resources agentchat.Name[]
+function M.offer(project, names, resources)
+  known[project] = names
+  context.offer(project, resources)
+end
 
 --- The names of the servers of the current project, as far as they are known.
 function M.names()

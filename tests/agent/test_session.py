@@ -601,6 +601,9 @@ class Files:
     async def connect(self, chat: str, names: Collection[str]) -> None:
         pass
 
+    async def read_resource(self, chat: str, server: str, uri: str) -> None:
+        return None
+
 
 class Far(LocalWorkspace):
     """A workspace that cannot be reached until the test says so."""

@@ -35,6 +35,17 @@ def test_a_sign_stands_for_the_state(drawn: Drawn) -> None:
     drawn.editor.wait_screen("✗ bash make · failed (3 lines)")
 
 
+def test_matches_have_the_colours_of_paths_and_line_numbers(drawn: Drawn) -> None:
+    found = ["src/shop.py:12: def total():", "src/shop.py-13-     pass", "No more: 2"]
+    begin(drawn, tool="grep", title='grep "total"', state="done", body=found)
+    drawn.editor.command(str(drawn.row("▸ grep")))
+    drawn.editor.keys("zo")
+    drawn.editor.wait(lambda: "AgentChatFile" in drawn.groups("src/shop.py:12"), why="colours")
+    assert "AgentChatLineNr" in drawn.groups("12: def")
+    assert "AgentChatLineNr" in drawn.groups("13-")
+    assert "AgentChatFile" not in drawn.groups("No more")
+
+
 def test_an_error_is_shown_unfolded(drawn: Drawn) -> None:
     begin(drawn, state="running", body=body(20))
     assert drawn.closed("out 20") == drawn.row("out 11")

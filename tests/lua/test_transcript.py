@@ -59,6 +59,18 @@ def test_text_between_blocks_is_set_apart_and_blocks_stand_together(drawn: Drawn
     ]  # fmt: skip
 
 
+def test_a_line_says_for_how_long_nothing_came_and_moves_nothing(drawn: Drawn) -> None:
+    drawn.draw(("message", "user", "go"), ("status", {"state": "running"}))
+    before = drawn.lines()
+    drawn.editor.wait_screen("● thinking ")
+    assert drawn.lines() == before
+    drawn.draw(("block", "x", {"title": "bash: make", "tool": "bash", "state": "running"}))
+    assert "thinking" not in "\n".join(drawn.editor.screen())
+    drawn.editor.wait_screen("● running bash ")
+    drawn.draw(("status", {"state": "idle"}))
+    assert "stops" not in "\n".join(drawn.editor.screen())
+
+
 @pytest.mark.parametrize("text", ["a\0b", "\x1b[31mred", "\u202eevil", "\x07", "a\r\nb", "\x7f"])
 def test_control_characters_are_drawn_as_they_are(drawn: Drawn, text: str) -> None:
     drawn.say(text)

@@ -9,7 +9,7 @@ from tests.conftest import StartEditor, connected
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
-from tests.support.replies import Hold, stream, text
+from tests.support.replies import Hold, call, calls, stream, text
 
 CODE = "Like this:\n\n```python\ndef größe(name):\n    return 'ü', 42\n```\n\nDone."
 
@@ -27,6 +27,20 @@ def test_code_without_a_parser_is_highlighted(
     wait_for_colours(editor, chat, "return", "AgentChatCodeKeyword")
     assert "AgentChatCodeFunction" in editor.groups("größe", chat.buffer)
     wait_for_colours(editor, chat, "42", "AgentChatCodeNumber")
+
+
+def test_a_file_that_was_read_and_a_diff_have_their_colours(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    (workspace / "x").write_text("@@ -1,2 +1,2 @@\n-old words\n+new words\n")
+    read, run = call("read", {"path": "src/greet.py"}, "1"), call("bash", {"command": "cat x"}, "2")
+    model_server.script(calls(read, run), text("Seen."))
+    chat.send("look")
+    chat.asked("bash")
+    editor.command("AgentApprove accept")
+    chat.finished()
+    wait_for_colours(editor, chat, "+new words", "AgentChatCodeAdded")
+    wait_for_colours(editor, chat, "def greet", "AgentChatCodeKeyword")
 
 
 def test_code_is_highlighted_before_its_block_is_complete(

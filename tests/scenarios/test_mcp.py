@@ -73,10 +73,10 @@ def test_the_command_lists_stops_and_explains_servers(
     broken = {"command": "no-such-program"}
     editor = start_with(start_editor, model_server, sample=SAMPLE, broken=broken)
     editor.command("AgentMcp restart sample")
-    editor.wait_notice("MCP server sample runs: 8 tools")
+    editor.wait_notice("MCP server sample runs: 9 tools")
     editor.command("AgentMcp")
     page = editor.wait(lambda: next(iter(editor.floats()), None), why="the list").text
-    assert "sample: running, 8 tools" in page
+    assert "sample: running, 9 tools" in page
     assert "version: sample 1.2, protocol" in page
     assert "no-such-program does not exist" in page
     editor.keys("q")
@@ -136,3 +136,29 @@ def test_a_claim_of_a_server_lets_nothing_run_but_a_rule_may_trust_it(
     chat.finished()
     results = list(model_server.requests[-1].results.values())
     assert results == ["3", "User rejected the sample__pid call. Reason: no"]
+
+
+def test_a_server_may_ask_the_user_and_its_prompts_are_commands(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    rules = [{"action": "allow", "server": "sample"}]
+    settings = {"mcp": {"servers": {"sample": SAMPLE}}, "rules": rules}
+    editor = start_editor(settings, env=connected(model_server))
+    chat = Chat.open(editor)
+    editor.command("AgentMcp restart sample")
+    editor.wait_notice("MCP server sample runs")
+    model_server.script(calls(call("sample__order", {})), text("ordered"))
+    chat.send("/sample:review lua, see #sample:note://one and #other:note://two")
+    editor.wait_screen("The MCP server sample asks:")
+    assert "Review this lua, see" in model_server.requests[0].last
+    assert "the note one" in model_server.requests[0].last
+    editor.keys("1<CR>")
+    editor.wait_screen("MCP: size")
+    editor.keys("2<CR>")
+    editor.wait_screen("MCP: count")
+    editor.keys("3<CR>")
+    chat.finished()
+    assert model_server.requests[-1].result == "accept: {'size': 'large', 'count': 3}"
+    chat.type("#sample:no")
+    editor.keys("<C-x><C-o>")
+    editor.wait(lambda: chat.prompt() == "#sample:note://fixed", why="the completion")

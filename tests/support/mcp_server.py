@@ -99,6 +99,30 @@ async def grow(name: str, description: str, ctx: Context) -> str:
     return "grown"
 
 
+ORDER = {
+    "type": "object",
+    "properties": {
+        "size": {"type": "string", "enum": ["small", "large"]},
+        "count": {"type": "integer", "minimum": 1},
+    },
+    "required": ["size", "count"],
+}
+
+
+@server.tool()
+async def order(ctx: Context) -> types.InputRequiredResult | str:
+    """Ask the user what to order."""
+    if not ctx.input_responses:
+        asked = types.ElicitRequestFormParams(
+            message="What do you want?",
+            requested_schema=ORDER,
+        )
+        return types.InputRequiredResult(input_requests={"o": types.ElicitRequest(params=asked)})
+    answer = ctx.input_responses["o"]
+    assert isinstance(answer, types.ElicitResult)
+    return f"{answer.action}: {answer.content}"
+
+
 @server.tool()
 def big(kilobytes: int) -> str:
     """Return a long text."""

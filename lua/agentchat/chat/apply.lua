@@ -1,4 +1,5 @@
 --- Applies the drawing operations of Python, a batch at a time.
+local activity = require('agentchat.chat.activity')
 local events = require('agentchat.events')
 local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
@@ -64,6 +65,7 @@ end
 --- Writes to the buffer: nothing of it can be undone, and only windows at the end scroll.
 local function write(chat, act)
   local views, header, queued = window.at_end(chat.buf), marks.header(chat), #chat.outbox
+  activity.reset(chat)
   undo.write_as_agent(chat, act)
   window.follow(chat.buf, views, header)
   if #chat.outbox ~= queued then prompt.refresh(chat) end

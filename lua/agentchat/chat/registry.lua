@@ -12,6 +12,7 @@ local api = vim.api
 ---@field remote? string a workspace on another machine, which counts instead
 ---@field status agentchat.Status
 ---@field since? integer ms, when the state of the status began
+---@field quiet_since? integer ms, when something was last written to it
 ---@field outbox string[] sent, and not yet accepted by Python
 ---@field names agentchat.Name[] what can be mentioned
 ---@field todo? agentchat.TodoItem[] its todo list

@@ -1,4 +1,5 @@
 --- The status of a chat, as other programs read it.
+local activity = require('agentchat.chat.activity')
 local registry = require('agentchat.chat.registry')
 
 local M = {}
@@ -37,6 +38,7 @@ local function is_running(chat) return chat.status.state == 'running' end
 local function tick()
   local running = vim.tbl_filter(is_running, registry.all())
   for _, chat in ipairs(running) do
+    activity.draw(chat)
     for _, win in ipairs(vim.fn.win_findbuf(chat.buf)) do
       vim.api.nvim__redraw({ win = win, winbar = true, flush = true })
     end
@@ -54,7 +56,10 @@ end
 
 local function replace(chat, new)
   if vim.deep_equal(chat.status, new) then return end
-  if chat.status.state ~= new.state then chat.since = vim.uv.now() end
+  if chat.status.state ~= new.state then
+    chat.since = vim.uv.now()
+    activity.reset(chat)
+  end
   chat.status = new
   if is_running(chat) then start_clock() end
   vim.cmd.redrawstatus({ bang = true })

@@ -285,6 +285,20 @@ local function buffers(chat)
   return out
 end
 
+---@type table<string, agentchat.Name[]> resources of MCP servers by project
+local resources = {}
+
+--- Takes the resources of a project's servers, each named `server:uri`.
+function M.offer(project, items) resources[project] = items end
+
+local function add_resources(chat, base, out)
+  for _, item in ipairs(resources[vim.uv.fs_realpath(chat.cwd) or chat.cwd] or {}) do
+    if vim.startswith(item.name, base) and #out < MOST then
+      table.insert(out, { word = '#' .. item.name, item = item })
+    end
+  end
+end
+
 --- The context mentions that fit what is typed.
 ---@return { word: string, item: agentchat.Name }[]
 function M.candidates(chat, started)
@@ -298,6 +312,7 @@ function M.candidates(chat, started)
       table.insert(out, { word = '#' .. item.name, item = item })
     end
   end
+  add_resources(chat, started.base, out)
   return out
 end
 

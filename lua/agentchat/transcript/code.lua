@@ -13,7 +13,7 @@ local asked = 0
 ---@type table<integer, fun(rows: string[])>
 local waiting = {}
 
-local function is_small(lines)
+function M.is_small(lines)
   local size = 0
   for _, line in ipairs(lines) do
     size = size + #line + 1
@@ -25,17 +25,18 @@ end
 ---@param lang? string as its fence says; nil for prose
 ---@param lines string[] with the fences
 function M.is_for_host(lang, lines)
-  return lang ~= nil and lang ~= '' and not markdown.knows(lang) and is_small(lines)
+  return lang ~= nil and lang ~= '' and not markdown.knows(lang) and M.is_small(lines)
 end
 
 --- The code of a block, without its fences.
-local function code_of(lines)
+function M.inner(lines)
   local closed = #lines > 1 and lines[#lines]:find('^%s*[`~]+%s*$')
   return vim.list_slice(lines, 2, closed and #lines - 1 or #lines)
 end
 
---- The decorations of all lines but the fences; those of a block in a language nobody knows are alike.
-local function rows_of(lines, found)
+--- The decorations of all lines but the fences, from those of the code; a block in a language nobody
+--- knows looks the same in all of its lines.
+function M.rows(lines, found)
   local plain = not vim.iter(found):any(function(marks) return marks ~= '' end)
   local rows = { '' }
   for i, marks in ipairs(found) do
@@ -65,13 +66,14 @@ function M.frame(lines, rows)
 end
 
 --- Asks for the highlights of a block.
----@param callback fun(rows: string[]) given the marks of each line; never called if the host ends
+---@param lines string[] without the fences
+---@param callback fun(rows: string[]) given the decorations of each line; never called if the host ends
 ---@return boolean asked false while there is no host
 function M.ask(lang, lines, callback)
   if not host.is_ready() then return false end
   asked = asked + 1
-  waiting[asked] = function(found) callback(rows_of(lines, found)) end
-  host.send('highlight', { request = asked, language = lang, lines = code_of(lines) })
+  waiting[asked] = callback
+  host.send('highlight', { request = asked, language = lang, lines = lines })
   return true
 end
 

@@ -4,6 +4,7 @@
 ---
 ---     4:9:Group:priority    highlights bytes 4 to 9, the last one excluded
 ---     4:9:conceal=          hides them; `conceal=•` shows that character in their place
+---     4:9:show=<            the same, in the colour of text
 ---     4:9:url=https://…     says where they lead
 ---     9:9:pad=3             draws three blanks before byte 9; `pad=3─` draws that character
 ---     9:9:rule=1            draws a line from byte 9 to the edge of the window, after one blank
@@ -26,6 +27,9 @@ end
 function M.conceal(first, last, character)
   return ('%d:%d:conceal=%s'):format(first, last, character or '')
 end
+
+---@param character string
+function M.show(first, last, character) return ('%d:%d:show=%s'):format(first, last, character) end
 
 ---@return string decorations that show each byte of a part of a line as a character
 function M.replace(first, last, character)
@@ -53,9 +57,10 @@ M.FOLDED = '0:0:fold='
 ---@param text string of the whole line
 function M.hidden_cells(text, decorations, first, last)
   local cells = 0
-  for from, to, value in decorations:gmatch('(%d+):(%d+):conceal=(%S*)') do
+  for from, to, kind, value in decorations:gmatch('(%d+):(%d+):(%l+)=(%S*)') do
     from, to = tonumber(from), tonumber(to)
-    if from >= first and to <= last then
+    local hides = kind == 'conceal' or kind == 'show'
+    if hides and from >= first and to <= last then
       cells = cells + api.nvim_strwidth(text:sub(from + 1, to)) - api.nvim_strwidth(value)
     end
   end
@@ -65,6 +70,7 @@ end
 ---@type table<string, fun(value: string): vim.api.keyset.set_extmark>
 local KINDS = {
   conceal = function(value) return { conceal = value, hl_group = value ~= '' and RULE or nil } end,
+  show = function(value) return { conceal = value, hl_group = 'Normal' } end,
   url = function(value) return { url = value } end,
   pad = function(value)
     local cells, character = value:match('^(%d+)(.*)$')

@@ -7,6 +7,7 @@ local code = require('agentchat.transcript.code')
 local decorations = require('agentchat.transcript.decorations')
 local markdown = require('agentchat.transcript.markdown')
 local render = require('agentchat.ui.render')
+local results = require('agentchat.transcript.results')
 local sections = require('agentchat.transcript.sections')
 local settings = require('agentchat.config.settings')
 local tables = require('agentchat.transcript.tables')
@@ -28,6 +29,7 @@ local ANSWER_MS = 5000 -- after which the host is asked again
 ---@field text agentchat.WaitingText it is part of
 ---@field lang? string of a block of code
 ---@field is_table boolean
+---@field is_result boolean? whether it is the result of a call, of the language `lang`
 ---@field indent integer blanks before each line that are no part of it
 ---@field drawn table<integer, string> the marks of each line that has any, from 1
 ---@field asked? integer ms, when the host was asked
@@ -204,6 +206,30 @@ local function frame(chat, section, lines, rows)
   return rows
 end
 
+--- Asks Python for the highlights of code, and draws them when they come.
+---@param take fun(rows: string[])
+local function ask(chat, section, lines, take)
+  local asked = code.ask(section.lang, lines, function(rows)
+    take(rows)
+    section.asked = nil
+    M.refresh(chat)
+  end)
+  section.asked = asked and now() or nil
+end
+
+local function highlight_result(chat, id, section, lines, shifts, pause)
+  local found = { rows = {}, shifts = shifts, whole = true }
+  if section.lang == results.MATCHES then
+    found.rows = results.match_rows(lines)
+    return draw(chat, id, section, found, pause)
+  end
+  if not code.is_small(lines) then return drop(chat, id) end
+  ask(chat, section, lines, function(rows)
+    found.rows = rows
+    section.found = found
+  end)
+end
+
 local function highlight(chat, id, section, pause)
   local found, first = section.found, rows_of(chat.buf, id)
   if not first then return drop(chat, id) end
@@ -214,13 +240,13 @@ local function highlight(chat, id, section, pause)
   if not last or last <= first then return end
   if last - first > MOST_LINES then return drop(chat, id) end
   local lines, shifts = read(chat, section, first, last)
+  if section.is_result then return highlight_result(chat, id, section, lines, shifts, pause) end
   found = { rows = {}, shifts = shifts, whole = section.text.section ~= id }
   if code.is_for_host(section.lang, lines) then
-    local asked = code.ask(section.lang, lines, function(rows)
-      found.rows, section.found, section.asked = frame(chat, section, lines, rows), found, nil
-      M.refresh(chat)
+    ask(chat, section, code.inner(lines), function(marks)
+      found.rows = frame(chat, section, lines, code.rows(lines, marks))
+      section.found = found
     end)
-    section.asked = asked and now() or nil
     local rows = frame(chat, section, lines, vim.tbl_extend('force', {}, section.drawn))
     draw(chat, id, section, { rows = rows, shifts = shifts, whole = false }, pause)
   else
@@ -280,6 +306,24 @@ function M.refresh(chat)
       if pending.again then M.refresh(chat) end
     end, is_wanted)
   end)
+end
+
+--- The result of a call is highlighted as code of a language when it is in view.
+---@param first integer row
+---@param last integer row after the last one
+---@param indent integer blanks before each line
+function M.add_result(chat, first, last, lang, indent)
+  local id = set_region(chat.buf, nil, first, last)
+  chat.transcript.highlighting.sections[id] = {
+    text = { open = false },
+    lang = lang,
+    is_table = false,
+    is_result = true,
+    indent = indent,
+    drawn = {},
+    due = 0,
+  }
+  M.refresh(chat)
 end
 
 -- The texts of a chat --------------------------------------------------------------------------------

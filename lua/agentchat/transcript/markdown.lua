@@ -87,7 +87,8 @@ local function add_shape(rows, lines, text, node, range, concealed)
   end
   local shape = SHAPES[node:type()]
   local part = shape and shape(node, text, first, last)
-    or concealed and decorations.conceal(first, last, concealed)
+    or concealed
+      and (concealed == '' and decorations.conceal or decorations.show)(first, last, concealed)
   if part and part ~= '' then table.insert(rows[range[1] + 1], part) end
 end
 

@@ -4,6 +4,7 @@ local lines = require('agentchat.transcript.text')
 local highlighter = require('agentchat.transcript.highlighter')
 local marks = require('agentchat.transcript.marks')
 local reading = require('agentchat.transcript.reading')
+local results = require('agentchat.transcript.results')
 
 local M = {}
 
@@ -173,14 +174,27 @@ function M.thought(chat, title)
   if block then tool_block.update(chat.buf, block, { title = title }) end
 end
 
+--- Colours the result of a call that has ended.
+local function colour_result(chat, block)
+  if block.state ~= 'done' or block.coloured or #block.drawn == 0 then return end
+  block.coloured = true
+  local lang, row = results.language(block), marks.find(chat.buf, block.mark)
+  if not lang or not row then return end
+  highlighter.add_result(chat, row + 1, row + 1 + #block.drawn, lang, tool_block.INDENT)
+end
+
 function M.block(chat, id, fields)
   local block = chat.transcript.blocks[id]
-  if block then return tool_block.update(chat.buf, block, fields) end
+  if block then
+    tool_block.update(chat.buf, block, fields)
+    return colour_result(chat, block)
+  end
   block = tool_block.new(id)
   tool_block.set(block, fields)
   write_block(chat, block)
   chat.transcript.blocks[id] = block
   if tool_block.reading(block) then table.insert(chat.transcript.run, block) end
+  colour_result(chat, block)
 end
 
 --- Begins a message. Replies of one turn share a header.

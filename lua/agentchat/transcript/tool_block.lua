@@ -13,6 +13,8 @@ local LONGEST = 2000 -- lines of output the buffer holds; the journal has them a
 local SLACK = 500 -- lines of live output above that before the oldest go, as moving them takes time
 local INDENT = '    '
 
+M.INDENT = #INDENT
+
 local MOST_ERROR_LINES = 40 -- of a failed call that are shown unfolded
 local SLOW_MS = 1000 -- from which on the header says how long a call took
 
@@ -45,6 +47,7 @@ local READING = {
 ---@field tool? string
 ---@field state? string
 ---@field badge? string how long the call took
+---@field coloured? boolean whether its result has been given to the highlighter
 ---@field began? number ms, when it began to run
 ---@field shown integer lines that are not folded
 ---@field group string highlight of the output

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from agentchat.agent.execution.results import ResultStore
@@ -34,6 +34,7 @@ DIFF = ("git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textco
 
 MOST_DEFINITIONS = 3
 _PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d+): ")
+ReadResource = Callable[[str, str], Awaitable[ToolOutput | None]]
 UNCHANGED = "(unchanged since it was attached before)"
 
 
@@ -51,6 +52,8 @@ class Attachments:
 
     Args:
         touch: takes the paths of the files that a message carries.
+        read_resource: reads a resource of a server: its name and the URI; ``None`` if there is no
+            such server.
         start: returns the index of the first message that no summary replaces.
     """
 
@@ -61,9 +64,11 @@ class Attachments:
         frontend: Frontend | None,
         touch: Callable[[Iterable[str]], None],
         start: Callable[[], int],
+        read_resource: ReadResource,
     ) -> None:
         self._workspace = workspace
         self._results = results
+        self._read_resource = read_resource
         self._touch = touch
         self._start = start
         self._sent: dict[str, str] = {}
@@ -98,7 +103,8 @@ class Attachments:
         for mention in context_mentions(message.display_text):
             name = mention.mention
             try:
-                attachments[name] = await self._attach(mention, captured, results, texts)
+                attachment = await self._attach(mention, captured, results, texts)
+                attachments |= {name: attachment} if attachment is not None else {}
             except ToolError as error:
                 problems.append(f"Nothing is attached for {name}: {error}")
             except Exception as error:
@@ -118,7 +124,7 @@ class Attachments:
         captured: Mapping[str, CapturedContext],
         results: Mapping[str, ToolResult],
         texts: dict[str, str],
-    ) -> Attachment:
+    ) -> Attachment | None:
         match mention.kind or mention.mention:
             case "file":
                 return await self._attach_file(*mention.file_range(), texts)
@@ -134,8 +140,17 @@ class Attachments:
                 arguments = diagnostics.DiagnosticsArguments(path=None, severity=None)
                 result = await diagnostics.run(arguments, self._context)
                 return _attachment("the diagnostics", result)
+            case server if mention.kind:
+                return await self._attach_resource(server, mention.value)
         context = captured.get(mention.mention, CapturedContext())
         return await self._attach_captured(context, texts)
+
+    async def _attach_resource(self, server: str, uri: str) -> Attachment | None:
+        result = await self._read_resource(server, uri)
+        if result is None:
+            return None
+        attachment = _attachment(f"the resource {uri} of {server}", self._shorten(result.text))
+        return replace(attachment, images=result.images)
 
     async def _attach_file(
         self, path: str, first: int, last: int, texts: dict[str, str]

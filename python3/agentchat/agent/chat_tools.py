@@ -7,6 +7,7 @@ from typing import Protocol
 
 from agentchat.core.messages import ToolResult
 from agentchat.core.tools.mentions import mentioned_names, read_mentions
+from agentchat.core.tools.tool import ToolOutput
 from agentchat.core.tools.toolset import TOOL_SEARCH
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import View
@@ -21,6 +22,9 @@ class ToolFiles(Protocol):
 
     async def connect(self, chat: str, names: Collection[str]) -> None:
         """Return when the servers of these names are connected, or cannot be."""
+
+    async def read_resource(self, chat: str, server: str, uri: str) -> ToolOutput | None:
+        """Return a resource, ``None`` if there is no such server; raises ToolError."""
 
 
 class ChatTools:
@@ -49,6 +53,12 @@ class ChatTools:
         if self._files is not None:
             given = self._toolbox.selection().given
             await self._files.connect(self._chat.uuid, {*given, *mentioned_names(text)})
+
+    async def read_resource(self, server: str, uri: str) -> ToolOutput | None:
+        """Return a resource, ``None`` if there is no such server; raises ToolError."""
+        if self._files is None:
+            return None
+        return await self._files.read_resource(self._chat.uuid, server, uri)
 
     def restore(self) -> None:
         """Give the chat the tools that its journal ends with, those that it searched included."""

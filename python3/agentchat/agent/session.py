@@ -180,6 +180,7 @@ class Session:
                 frontend,
                 touch=self.rules_files.touch,
                 start=lambda: chat.context.start,
+                read_resource=self.tools.read_resource,
             ),
             notes=self._take_rules,
             expander=self._expander,

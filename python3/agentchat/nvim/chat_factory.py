@@ -190,7 +190,8 @@ class ChatFactory:
                 registry=registry,
             ),
             commands=SlashCommands(
-                CommandFiles(None if workspace.host else Path(root), state.config)
+                CommandFiles(None if workspace.host else Path(root), state.config),
+                self._custom_tools.prompts(uuid),
             ),
             overlay=open_overlay(
                 workspace, state.folder / OVERLAYS / uuid, settings, self._guarded(settings)

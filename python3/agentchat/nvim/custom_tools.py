@@ -15,6 +15,7 @@ from typing import Any
 
 from agentchat.agent.chat_tools import ChatTools
 from agentchat.core.errors import ToolError
+from agentchat.core.tools.tool import ToolOutput
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.lua_tools import LuaTools
 from agentchat.nvim.mcp_commands import McpCommands
@@ -41,8 +42,10 @@ from agentchat.tools.custom.registry import (
     ToolSource,
 )
 from agentchat.tools.format import count_summary
+from agentchat.tools.mcp.prompts import ServerPrompts
 from agentchat.tools.mcp.registry import ServerRegistry
-from agentchat.tools.mcp.tool import ServerTools
+from agentchat.tools.mcp.servers import McpServer
+from agentchat.tools.mcp.tool import ServerTools, make_output
 from agentchat.workspace.process.run import WATCHDOG
 
 log = logging.getLogger(__name__)
@@ -167,6 +170,21 @@ class CustomTools:
             if files.root == root and files.loaded is not None:
                 self._register_all(files)
                 files.judge_again()
+
+    async def read_resource(self, chat: str, server: str, uri: str) -> ToolOutput | None:
+        """Return a resource of an MCP server, ``None`` if there is none; raises ToolError."""
+        found = next((each for each in self._servers_of(chat) if each.name == server), None)
+        if found is None:
+            return None
+        return await make_output({"parts": await found.read_resource(uri), "is_error": False})
+
+    def prompts(self, chat: str) -> ServerPrompts:
+        """Return the slash commands of the MCP servers of a chat."""
+        return ServerPrompts(lambda: self._servers_of(chat))
+
+    def _servers_of(self, chat: str) -> Collection[McpServer]:
+        files = self._chats.get(chat)
+        return self.servers.refresh(files.root).servers.values() if files is not None else ()
 
     def _show_login(self, name: str, url: str) -> None:
         self._mcp_commands.show_login(name, url)

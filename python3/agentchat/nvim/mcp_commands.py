@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from agentchat.core.errors import ToolError, UserError
-from agentchat.core.text import clip, escape_hidden_characters
+from agentchat.core.text import clip, escape_hidden_characters, has_hidden_characters
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.settings import read_settings
 from agentchat.tools.format import count_summary
@@ -18,6 +19,8 @@ from agentchat.tools.mcp.servers import McpServer
 
 SHOWN_LINES = 3
 """Lines of standard error in the list."""
+MOST_RESOURCES = 500
+"""Resources of one server that are completed."""
 NONE = (
     "No MCP servers here. Add one to g:agentchat.mcp.servers or to mcp.json; see :help "
     "agentchat-mcp."
@@ -61,10 +64,11 @@ class McpCommands:
         return self._servers.update(root, settings.mcp_servers)
 
     def offer_names(self, root: Path) -> None:
-        """Let Lua complete the names of a project's servers."""
+        """Let Lua complete the names of a project's servers and of their resources."""
         project = self._servers.project(root)
         if project is not None:
-            self._lua.call("mcp.offer", str(root), sorted(project.servers))
+            resources = [item for s in project.servers.values() for item in _resources(s)]
+            self._lua.call("mcp.offer", str(root), sorted(project.servers), resources)
 
     def _find(self, project: ProjectServers, name: str) -> McpServer:
         server = project.servers.get(name)
@@ -134,6 +138,16 @@ class McpCommands:
 
     def _show(self, title: str, lines: list[str]) -> None:
         self._lua.call("page.show", title, lines)
+
+
+def _resources(server: McpServer) -> Iterator[dict[str, str]]:
+    """Yield the resources of a server that can be typed, for completion."""
+    for resource in (server.about.get("resources") or ())[:MOST_RESOURCES]:
+        uri = str(resource.get("uri") or "")
+        if re.fullmatch(r"[^\s{}#]+", uri) and not has_hidden_characters(uri):
+            about = clip(str(resource.get("description") or resource.get("name") or ""), 200)
+            name = f"{server.name}:{uri}"
+            yield {"name": name, "kind": "context", "about": escape_hidden_characters(about)}
 
 
 def _describe(server: McpServer) -> Iterator[str]:

@@ -43,7 +43,7 @@ def read_mentions(text: str, toolset: Toolset) -> ParsedPrompt:
 
 
 CONTEXT_MENTION = re.compile(
-    r"(?<![\w#])#(?:(?P<kind>file|dir|symbol|url):(?:\{(?P<braced>[^{}\n]+)\}|(?P<bare>[^\s{}]+))"
+    r"(?<![\w#])#(?:(?P<kind>file|dir|symbol|url|[\w.-]+(?=:[A-Za-z][\w+.-]*:)):(?:\{(?P<braced>[^{}\n]+)\}|(?P<bare>[^\s{}]+))"
     r"|(?:buffer(?::\d+)?|selection|diagnostics|diff)(?![\w:-]))"
 )
 _AFTER_A_VALUE = ".,;:!?)]'\""
@@ -53,7 +53,10 @@ _LINES = re.compile(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?\Z
 
 @dataclass(frozen=True, slots=True)
 class ContextMention:
-    """One mention as typed; ``kind`` and ``value`` are those of ``#file:PATH`` and the like."""
+    """One mention as typed; ``kind`` and ``value`` are those of ``#file:PATH`` and the like.
+
+    A kind that is not known is the name of a server, and the value the URI of its resource.
+    """
 
     mention: str
     kind: str = ""

@@ -20,8 +20,7 @@ from agentchat.rpc.peer import IncomingRequest
 from agentchat.tools.mcp.contents import prompt_data, resource_data, result_data
 from agentchat.tools.mcp.http import TRANSPORTS
 from agentchat.tools.mcp.oauth import LOGIN_SECONDS, Login
-from agentchat.tools.mcp.server_log import ServerLog
-from agentchat.tools.mcp.stdio import StdioTransport
+from agentchat.tools.mcp.stdio import ServerLog, StdioTransport
 
 T = TypeVar("T")
 
@@ -38,7 +37,7 @@ Params = Mapping[str, Any]
 Report = Callable[[str, Params], Awaitable[Any]]
 """Sends a request to the plugin: its method and parameters."""
 
-_call: ContextVar[int] = ContextVar("call", default=0)
+_call: ContextVar[str] = ContextVar("call", default="")
 
 
 class Connection:
@@ -59,7 +58,7 @@ class Connection:
         self._changed = asyncio.Event()
         self._current = asyncio.Event()
         self._current.set()
-        self._limits: dict[int, _Limit] = {}
+        self._limits: dict[str, _Limit] = {}
         self._client: Client | None = None
         self._stdio = StdioTransport(config, self.log) if config["transport"] == "stdio" else None
         self._lost = asyncio.Event()
@@ -138,6 +137,7 @@ class Connection:
             client_info=types.Implementation(name="agentchat.nvim", version="1"),
             message_handler=self._note_message,
             list_roots_callback=self._roots,
+            elicitation_callback=self._elicit,
             cache=None,
         )
         async with client:
@@ -247,6 +247,20 @@ class Connection:
     async def _show_login(self, url: str) -> None:
         await self._report("login", {"key": self._key, "url": url})
 
+    async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        """Let the plugin ask the user on behalf of a call: its own, or the newest one."""
+        call = _call.get() or next(reversed(self._limits), "")
+        limit = self._limits.get(call)
+        if limit is not None:
+            limit.pause()
+        try:
+            data = params.model_dump(mode="json", by_alias=True, exclude_none=True)
+            answer = await self._report("elicit", {"key": self._key, "call": call, **data})
+        finally:
+            if limit is not None:
+                limit.extend()
+        return types.ElicitResult(action=answer["action"], content=answer.get("content"))
+
     async def _roots(self, context: Any) -> types.ListRootsResult:
         root = Path(self._config["root"])
         return types.ListRootsResult(roots=[types.Root(uri=FileUrl(root.as_uri()), name=root.name)])
@@ -273,14 +287,14 @@ class Connection:
             )
 
         limit = _Limit(self._config["timeout"])
-        self._limits[incoming.id] = limit
-        _call.set(incoming.id)
+        self._limits[params["call"]] = limit
+        _call.set(params["call"])
         try:
             result = result_data(await self._request(send, limit))
             await self._wait_for_lists()
             return result
         finally:
-            del self._limits[incoming.id]
+            del self._limits[params["call"]]
 
     async def read_resource(self, incoming: IncomingRequest) -> list[dict[str, Any]]:
         """Return the contents of a resource; raises ToolError."""

@@ -2,13 +2,13 @@
 
     connect {key, config}                    what the server is and offers
     disconnect {key}
-    call {key, tool, arguments}              a result; progress while it runs
+    call {key, call, tool, arguments}        a result; progress while it runs
     read_resource {key, uri}, get_prompt {key, prompt, arguments}
     log {key}                                the last lines of standard error
 
-It sends ``started`` (the process group of a server), ``changed`` (the lists of a server) and
-``ended`` (how a server ended) as requests. When the connection to the plugin ends, the worker kills
-its servers and ends.
+It sends, as requests, ``started`` (the process group of a server), ``changed`` (its lists),
+``ended`` (how it ended), ``login`` (an address) and ``elicit`` (a question to the user). When the
+connection to the plugin ends, the worker kills its servers and ends.
 """
 
 from __future__ import annotations

@@ -158,6 +158,8 @@ class ServerRegistry:
             return None
         if method == "changed":
             server.take_lists({name: value for name, value in params.items() if name != "key"})
+        elif method == "elicit":
+            return await server.elicit(params)
         elif method == "login":
             self._on_login(server.name, params["url"])
         elif method == "ended":

@@ -12,17 +12,20 @@ import asyncio
 import hashlib
 import os
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from agentchat.core.errors import ToolError
+from agentchat.core.tools.ports import Frontend
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.rpc.frames import RemoteError
 from agentchat.rpc.peer import OnProgress
 from agentchat.tools.mcp.config import ConfigError, ServerConfig
 from agentchat.tools.mcp.definition import ToolDefinition, read_definitions
+from agentchat.tools.mcp.elicitation import Elicitation
 from agentchat.tools.mcp.worker import McpWorker
 
 ServerState = Literal["stopped", "starting", "running", "failed"]
@@ -51,6 +54,8 @@ class McpServer:
     problems: tuple[str, ...] = ()
     fingerprint: str = ""
     failures: int = 0
+    _frontends: dict[str, Frontend | None] = field(default_factory=dict)
+    _elicitation: Elicitation = field(default_factory=Elicitation)
     _failed_at: float = 0.0
     _starting: asyncio.Task[None] | None = None
     _tasks: BackgroundTasks = field(default_factory=BackgroundTasks)
@@ -119,12 +124,30 @@ class McpServer:
         await self.start()
 
     async def call(
-        self, tool: str, arguments: Mapping[str, Any], on_progress: OnProgress
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        on_progress: OnProgress,
+        frontend: Frontend | None = None,
     ) -> Mapping[str, Any]:
-        """Return the result of a tool; raises ToolError."""
-        params = {"tool": tool, "arguments": dict(arguments)}
-        result: Mapping[str, Any] = await self._ask("call", params, on_progress)
-        return result
+        """Return the result of a tool; raises ToolError.
+
+        Args:
+            frontend: where the server's questions about this call are asked.
+        """
+        call = uuid.uuid4().hex
+        self._frontends[call] = frontend
+        try:
+            params = {"call": call, "tool": tool, "arguments": dict(arguments)}
+            result: Mapping[str, Any] = await self._ask("call", params, on_progress)
+            return result
+        finally:
+            del self._frontends[call]
+
+    async def elicit(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the user's answer to a question that the server asks about a call."""
+        frontend = self._frontends.get(params["call"])
+        return await self._elicitation.ask(self.name, params, frontend)
 
     async def read_resource(self, uri: str) -> Sequence[Mapping[str, Any]]:
         """Return the contents of a resource; raises ToolError."""

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import signal
+from collections import deque
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
@@ -22,10 +23,12 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from agentchat.rpc.background import run_in_thread
-from agentchat.tools.mcp.server_log import ServerLog
 
 LARGEST_MESSAGE = 32 * 1024 * 1024
 """Bytes of one message; a larger answer becomes an error."""
+LINES = 200
+LONGEST = 500
+"""Characters of a line."""
 CHUNK = 1 << 18
 DRAIN_SECONDS = 0.2
 """How long output is still read once the process has ended."""
@@ -40,6 +43,34 @@ _ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]{0,100}")')
 Streams = tuple[
     MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
 ]
+
+
+class ServerLog:
+    """The last lines that a server wrote beside its messages."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=LINES)
+        self._rest = b""
+        self.last_error_line = ""
+        """The last line of standard error that is not blank."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines, oldest first."""
+        return [*self._lines, *([_line_text(self._rest)] if self._rest else [])]
+
+    def add(self, chunk: bytes) -> None:
+        """Add a piece of standard error."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        self._rest = self._rest[-LONGEST:]
+        for line in lines[-LINES:]:
+            self._lines.append(_line_text(line))
+        for text in map(_line_text, [*lines, self._rest]):
+            self.last_error_line = text.strip() or self.last_error_line
+
+    def add_noise(self, line: bytes) -> None:
+        """Add a line of standard output that is no message."""
+        self._lines.append(f"stdout: {_line_text(line)}")
 
 
 class StdioTransport:
@@ -184,3 +215,7 @@ def _wait_for_exit(pid: int) -> int | None:
     if info is None:
         return None
     return info.si_status if info.si_code == os.CLD_EXITED else -info.si_status
+
+
+def _line_text(line: bytes) -> str:
+    return line[: 4 * LONGEST].decode("utf-8", "replace").rstrip("\r")[:LONGEST]

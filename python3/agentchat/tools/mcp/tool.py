@@ -82,7 +82,10 @@ class McpTool:
             raise ToolError(problem)
         self.approved[self.definition.name] = self.definition
         result = await self.server.call(
-            self.definition.tool, arguments, lambda data: context.progress(_progress_line(data))
+            self.definition.tool,
+            arguments,
+            lambda data: context.progress(_progress_line(data)),
+            context.frontend,
         )
         return await make_output(result)
 

@@ -1,0 +1,44 @@
+--- What the results of calls are, so that they are coloured: a file, matches of a search, a diff.
+local decorations = require('agentchat.transcript.decorations')
+
+local M = {}
+
+local LOOKED_AT = 20 -- lines in which a diff begins
+
+local READS = { read = true, read_file = true }
+local SEARCHES = { grep = true, grep_search = true }
+
+M.MATCHES = 'matches'
+
+local function is_diff(lines)
+  return vim.iter(vim.list_slice(lines, 1, LOOKED_AT)):any(
+    function(line) return line:find('^diff %-%-git ') ~= nil or line:find('^@@ %-%d+') ~= nil end
+  )
+end
+
+--- The language of a result, as after a fence, or `MATCHES`; nil if it stays plain.
+---@param block agentchat.ToolBlock
+---@return string?
+function M.language(block)
+  if READS[block.tool] then
+    local path = block.title:match('^read (.-):?[%d-]*$')
+    return path and vim.fs.basename(path)
+  end
+  if SEARCHES[block.tool] then return M.MATCHES end
+  return is_diff(block.output) and 'diff' or nil
+end
+
+--- The decorations of matches, like `src/shop.py:12: def total`.
+---@param lines string[]
+---@return string[] decorations of each line
+function M.match_rows(lines)
+  return vim.tbl_map(function(line)
+    local path, number = line:match('^(.-)[:-](%d+)[:-] ')
+    if not path then return '' end
+    local file = decorations.highlight(0, #path, 'AgentChatFile')
+    local at = decorations.highlight(#path + 1, #path + 1 + #number, 'AgentChatLineNr')
+    return file .. ' ' .. at
+  end, lines)
+end
+
+return M

@@ -1,0 +1,183 @@
+"""Questions that a server asks the user in the middle of a call.
+
+A form becomes questions, one for each field, and the answers are checked against its schema. An
+address is shown in full, with its host, and never opened: that is the user's to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from agentchat.core.errors import ToolError
+from agentchat.core.text import clip, escape_hidden_characters
+from agentchat.core.tools.ports import AnswerOption, Frontend, UserQuestion
+
+DECLINE = AnswerOption("Decline", "Tell the server that you do not answer")
+MOST_TRIES = 3
+LONGEST_TEXT = 2_000
+
+Answer = Mapping[str, Any]
+"""The ``action`` (accept, decline or cancel) and the ``content`` of a form."""
+
+
+class FieldError(Exception):
+    """An answer does not fit its field; the message says what does."""
+
+
+class Elicitation:
+    """Puts the questions of servers to one user, one server at a time."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    async def ask(
+        self, server: str, params: Mapping[str, Any], frontend: Frontend | None
+    ) -> Answer:
+        """Return the user's answer to a form or an address."""
+        if frontend is None:
+            return {"action": "cancel"}
+        async with self._lock:
+            try:
+                if params.get("mode") == "url":
+                    return await _ask_about_address(server, params, frontend)
+                return await _ask_form(server, params, frontend)
+            except ToolError:  # nobody is there to answer
+                return {"action": "cancel"}
+
+
+async def _ask_about_address(server: str, params: Mapping[str, Any], frontend: Frontend) -> Answer:
+    url = str(params.get("url") or "")
+    question = (
+        f"The MCP server {server} wants you to open a page of {_visible(_host(url))}:\n"
+        f"{_visible(params.get('message'))}\n\n{escape_hidden_characters(url)}"
+    )
+    agree = AnswerOption("Done", "You opened it yourself")
+    return await _ask_to_go_on(question, agree, frontend)
+
+
+async def _ask_form(server: str, params: Mapping[str, Any], frontend: Frontend) -> Answer:
+    schema = params.get("requestedSchema") or {}
+    fields: Mapping[str, Any] = schema.get("properties") or {}
+    required = frozenset(schema.get("required") or ())
+    question = f"The MCP server {server} asks:\n{_visible(params.get('message'))}"
+    if fields:
+        question += f"\n\nIt wants: {_visible(', '.join(fields))}"
+    agree = AnswerOption("Answer", "The server gets your answers")
+    consent = await _ask_to_go_on(question, agree, frontend)
+    if consent["action"] != "accept":
+        return consent
+    content: dict[str, Any] = {}
+    for name, field in fields.items():
+        answer = await _ask_field(name, field, name in required, frontend)
+        if answer is None:
+            return {"action": "cancel"}
+        content.update(answer)
+    return {"action": "accept", "content": content}
+
+
+async def _ask_to_go_on(question: str, agree: AnswerOption, frontend: Frontend) -> Answer:
+    answers = await frontend.ask([UserQuestion(question, "MCP", (agree, DECLINE))])
+    if not answers:
+        return {"action": "cancel"}
+    return {"action": "accept" if agree.label in answers[0] else "decline"}
+
+
+async def _ask_field(
+    name: str, field: Mapping[str, Any], required: bool, frontend: Frontend
+) -> dict[str, Any] | None:
+    """Return the value of a field by its name, nothing if it is left out; ``None``: cancelled."""
+    problem = ""
+    for _ in range(MOST_TRIES):
+        answers = await frontend.ask([field_question(name, field, required, problem)])
+        if not answers:
+            return None
+        texts = [text for text in answers[0] if text]
+        if not texts and not required:
+            return {}
+        try:
+            return {name: field_value(field, texts)}
+        except FieldError as error:
+            problem = str(error)
+    return None
+
+
+def field_question(
+    name: str, field: Mapping[str, Any], required: bool, problem: str = ""
+) -> UserQuestion:
+    """Return the question for a field; ``problem`` is what was wrong with the last answer."""
+    title = _visible(field.get("title") or name)
+    about = _visible(field.get("description"))
+    lines = [f"{problem}\n" if problem else "", title if required else f"{title} (optional)", about]
+    default = field.get("default")
+    if default is not None:
+        lines.append(f"Default: {_visible(default)}")
+    options = tuple(AnswerOption(_visible(choice)) for choice in choices(field))
+    return UserQuestion(
+        "\n".join(line for line in lines if line), "MCP", options, field.get("type") == "array"
+    )
+
+
+def choices(field: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the values of a field that has a choice of them."""
+    if field.get("type") == "boolean":
+        return ("true", "false")
+    shape = (field.get("items") or {}) if field.get("type") == "array" else field
+    variants = shape.get("oneOf") or shape.get("anyOf") or ()
+    return tuple(map(str, shape.get("enum") or [each.get("const") for each in variants]))
+
+
+def field_value(field: Mapping[str, Any], texts: Sequence[str]) -> Any:
+    """Return what the user wrote or chose as a value of the field; raises FieldError."""
+    known = {_visible(choice): choice for choice in choices(field)}
+    if known and not set(texts) <= known.keys():
+        raise FieldError(f"Choose one of {', '.join(known)}.")
+    values = [known.get(text, text) for text in texts]
+    kind = field.get("type")
+    if kind == "array":
+        return values
+    text = "\n".join(values)
+    if kind == "boolean":
+        return text == "true"
+    if kind in ("integer", "number"):
+        return _number(field, text)
+    return _checked_text(field, text)
+
+
+def _number(field: Mapping[str, Any], text: str) -> float | int:
+    try:
+        value = int(text) if field.get("type") == "integer" else float(text)
+    except ValueError:
+        kind = "a whole number" if field.get("type") == "integer" else "a number"
+        raise FieldError(f"Write {kind}.") from None
+    low, high = field.get("minimum"), field.get("maximum")
+    if low is not None and value < low:
+        raise FieldError(f"Write a number of at least {low}.")
+    if high is not None and value > high:
+        raise FieldError(f"Write a number of at most {high}.")
+    return value
+
+
+def _checked_text(field: Mapping[str, Any], text: str) -> str:
+    low, high = field.get("minLength") or 0, field.get("maxLength")
+    if len(text) < max(low, 1):
+        raise FieldError(f"Write at least {max(low, 1)} characters.")
+    if high is not None and len(text) > high:
+        raise FieldError(f"Write at most {high} characters.")
+    if field.get("format") == "email" and "@" not in text:
+        raise FieldError("Write an email address.")
+    return text
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or "an unknown host"
+    except ValueError:
+        return "an unknown host"
+
+
+def _visible(value: Any) -> str:
+    text = clip(str(value or ""), LONGEST_TEXT)
+    return "\n".join(map(escape_hidden_characters, text.split("\n")))

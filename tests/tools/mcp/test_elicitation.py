@@ -1,0 +1,82 @@
+"""Questions of servers, asked of a user who answers by a script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from agentchat.core.tools.ports import Diagnostic, UserQuestion
+from agentchat.tools.mcp.elicitation import Elicitation
+
+FORM = {
+    "message": "Which\u202e?",
+    "requestedSchema": {
+        "properties": {
+            "size": {"type": "string", "enum": ["small", "large"]},
+            "count": {"type": "integer", "minimum": 1, "maximum": 9},
+            "sure": {"type": "boolean"},
+            "note": {"type": "string", "title": "A note"},
+        },
+        "required": ["size", "count", "sure"],
+    },
+}
+
+
+class User:
+    """Gives the next answer to each question; an empty list closes it."""
+
+    def __init__(self, *answers: str | None) -> None:
+        self._answers = list(answers)
+        self.asked: list[UserQuestion] = []
+
+    async def ask(self, questions: Sequence[UserQuestion]) -> Sequence[tuple[str, ...]]:
+        self.asked += questions
+        answer = self._answers.pop(0)
+        return [] if answer is None else [(answer,) if answer else ()]
+
+    async def diagnostics(
+        self, path: str | None = None, severity: str | None = None
+    ) -> Sequence[Diagnostic]:
+        return ()
+
+
+async def ask(user: User, params: dict[str, Any] = FORM) -> Any:
+    return await Elicitation().ask("shop", params, user)
+
+
+async def test_a_form_is_asked_field_by_field_and_checked() -> None:
+    user = User("Answer", "small", "ten", "10", "3", "true", "")
+    assert await ask(user) == {
+        "action": "accept",
+        "content": {"size": "small", "count": 3, "sure": True},
+    }
+    texts = [question.question for question in user.asked]
+    assert texts[0].startswith("The MCP server shop asks:\nWhich<U+202E>?")
+    assert texts[3] == "Write a whole number.\n\ncount"
+    assert texts[4] == "Write a number of at most 9.\n\ncount"
+    assert texts[6] == "A note (optional)"
+    assert [option.label for option in user.asked[1].options] == ["small", "large"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "action"),
+    [(("Decline",), "decline"), ((None,), "cancel"), (("Answer", None), "cancel")],
+)
+async def test_a_form_can_be_declined_and_closed(
+    answers: tuple[str | None, ...], action: str
+) -> None:
+    assert await ask(User(*answers)) == {"action": action}
+
+
+async def test_an_address_is_shown_in_full_with_its_host() -> None:
+    url = "https://user@evil.example:8443/a?b=c#d"
+    user = User("Done")
+    assert await ask(user, {"mode": "url", "message": "Pay", "url": url}) == {"action": "accept"}
+    assert "open a page of evil.example:\nPay" in user.asked[0].question
+    assert url in user.asked[0].question
+
+
+async def test_without_anybody_to_ask_a_server_is_told_so() -> None:
+    assert await Elicitation().ask("shop", FORM, None) == {"action": "cancel"}
