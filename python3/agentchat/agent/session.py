@@ -26,6 +26,7 @@ from agentchat.agent.jobs import BackgroundJobs, Job, Jobs
 from agentchat.agent.message_queue import MessageQueue
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import RuleStore
+from agentchat.agent.plan_mode import PlanMode
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.preview_actions import PreviewActions
 from agentchat.agent.prompts.expanded_prompt import PromptExpander, TurnModel
@@ -39,16 +40,13 @@ from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.messages import Reply
-from agentchat.core.permissions.policy import parse_mode
 from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
 from agentchat.core.tools.todo import parse_todo
-from agentchat.core.tools.tool import Extra, ToolOutput
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import TurnEnd, compact_command, turn
-from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.validate import model_schema
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
@@ -56,65 +54,10 @@ from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 log = logging.getLogger(__name__)
 
-PLAN = "plan"
 STAGE_MODE = "stage"
 YOLO = "yolo"
 YOLO_IS_OVER = "This chat was in yolo mode. That is not restored: :AgentMode yolo sets it again."
 NO_STAGE = "The mode stays as it is. {}"
-PLAN_IS_OVER = "The user ended plan mode. You are in {} mode now."
-REFINE = "Still in plan mode: refine the plan and submit it again with resolve."
-
-
-class PlanMode:
-    """Changes the mode of a chat; approving a plan restores the mode before ``plan``."""
-
-    def __init__(self, chat: Chat, journal: JournalWriter) -> None:
-        self._chat = chat
-        self._journal = journal
-        self._before = "ask"
-        self._planned_from = 0
-        """How many messages there were when plan mode began."""
-        self._update_handler("ask")
-
-    def change(self, mode: str) -> str:
-        """Change the mode; raises UserError for an unknown one.
-
-        Returns:
-            what the model must know: that what it saw of plan mode is over. Empty if it saw none.
-        """
-        parsed = parse_mode(mode)
-        self._journal.record_mode(parsed)
-        before, self._chat.policy.mode = self._chat.policy.mode, parsed
-        self._update_handler(before)
-        is_over = before == PLAN and self._chat.policy.mode != PLAN
-        saw_it = len(self._chat.history.messages) > self._planned_from
-        return PLAN_IS_OVER.format(self._chat.policy.mode) if is_over and saw_it else ""
-
-    def restore(self, mode: str) -> None:
-        """Continue in the mode that the journal ends with."""
-        before, self._chat.policy.mode = self._chat.policy.mode, parse_mode(mode)
-        self._update_handler(before)
-
-    def _update_handler(self, before: str) -> None:
-        """Set or remove the handler through which `resolve` submits a plan."""
-        if self._chat.policy.mode != PLAN:
-            self._chat.previews.standing = None
-        elif self._chat.previews.standing is None:
-            self._before, self._planned_from = before, len(self._chat.history.messages)
-            self._chat.previews.standing = Preview(
-                "Plan", PLAN, self._approve, self._reject, is_standing=True, has_effect=False
-            )
-
-    async def _approve(self, reason: str, extra: Extra) -> ToolOutput:
-        if self._chat.policy.mode == PLAN:
-            self.change(self._before)
-        mode = self._chat.policy.mode
-        return ToolOutput(f"The user approved the plan. You are in {mode} mode now: carry it out.")
-
-    async def _reject(self, reason: str, extra: Extra) -> ToolOutput:
-        return ToolOutput(REFINE)
-
-
 COMPACT_LATER = "The chat is compacted before the next request of this turn."
 COMPACT_BUSY = "A summary can be taken back when the chat is idle: stop it first with :AgentStop."
 NOT_COMPACTED = "This chat is not compacted: there is no summary to take back."

@@ -122,6 +122,26 @@ def test_the_options_of_a_tool_decide_below_rules_and_paths(
         assert decision.reason_text == OPTION.format(reason)
 
 
+@pytest.mark.parametrize(
+    ("mode", "rules", "in_yolo", "expected"),
+    [
+        ("yolo", (), None, "ask"),
+        ("edit", (), None, "ask"),
+        ("yolo", (), True, "allow"),
+        ("yolo", (Rule(action="allow", server="docs"),), None, "allow"),
+        ("yolo", (Rule(action="allow", server="docs", readonly=True),), None, "allow"),
+        ("yolo", (Rule(action="allow", server="other"),), None, "ask"),
+    ],
+)
+def test_no_mode_runs_a_tool_of_a_server_whatever_the_server_claims(
+    mode: Mode, rules: tuple[Rule, ...], in_yolo: bool | None, expected: str
+) -> None:
+    claims = Metadata(destructive=False, claims_read_only=True, server="docs")
+    call = called(a_tool("docs__look", metadata=claims))
+    target = CallTarget(cwd="/ws", allowed_in_yolo=in_yolo)
+    assert decide(call, target, Policy(Grants(), mode=mode, rules=rules)).verdict.value == expected
+
+
 def test_what_would_run_asks_while_a_rule_cannot_be_read() -> None:
     decision = decided("allow", granted=True, mode="yolo", problems=("line 3",))
     assert (decision.verdict, decision.reason.kind) == (Verdict.ASK, "unreadable_rule")

@@ -15,8 +15,8 @@ line of this table that matches:
       network and reads nothing that asks elsewhere
  6    a path is protected, secret, outside or has a second hard link        asks
  7    the user's options of the tool require approval                       asks
- 8    the mode allows it: *edit* for edits, *yolo* if not destructive or    runs
-      if the options of the tool allow it there
+ 8    the mode allows it: *edit* for edits, *yolo* if not destructive and   runs
+      not of a server, or if the options of the tool allow it there
  9    ``allow`` rules match it, and all parts of its command                runs
 10    the options of the tool, or else the tool itself, say whether it      either
       asks; by default only reading runs, not from the network
@@ -280,7 +280,7 @@ def _first_match(
     if policy.mode == "yolo" and allowed is not None:
         if allowed:
             return Decision(Verdict.ALLOW, _settings_reason(call, "allowed_in_yolo_mode"))
-    elif mode_allows(policy.mode, call.tool.name in EDITING, call.tool.metadata.destructive):
+    elif mode_allows(policy.mode, call.tool.name in EDITING, _asks_in_yolo(call.tool)):
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode))
     allowing = allowing_rules(policy.rules, call, target)
     return _decide_by_rules(allowing) if allowing else _tool_default(call, target)
@@ -366,6 +366,11 @@ def parse_mode(text: str) -> Mode:
 def mode_forbids(mode: Mode, tool: Tool) -> bool:
     """Whether no call of this tool may run in this mode."""
     return mode == "plan" and not tool.metadata.read_only and tool.name not in PLANNING
+
+
+def _asks_in_yolo(tool: Tool) -> bool:
+    # What the tool of a server does is known from the server only, and a claim is no consent.
+    return tool.metadata.destructive or bool(tool.metadata.server)
 
 
 def mode_allows(mode: Mode, editing: bool, destructive: bool) -> bool:

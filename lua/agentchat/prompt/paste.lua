@@ -1,7 +1,6 @@
 --- Pasting into the prompt: paths of files that are dropped on it, images of the clipboard.
 local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
-local registry = require('agentchat.chat.registry')
 
 local M = {}
 
@@ -53,8 +52,9 @@ function M.mentions(chat, text)
   return #found > 0 and table.concat(found, ' ') .. ' ' or nil
 end
 
-local function chat_at_cursor()
-  local chat = registry.current()
+---@param current fun(): agentchat.Chat? the chat of this window
+local function chat_at_cursor(current)
+  local chat = current()
   local row = api.nvim_win_get_cursor(0)[1] - 1
   return chat and chat.buf == api.nvim_get_current_buf() and prompt.holds(chat, row) and chat or nil
 end
@@ -62,12 +62,13 @@ end
 local is_set_up = false
 
 --- Lets a path that is pasted or dropped on a prompt become a mention.
-function M.setup()
+---@param current fun(): agentchat.Chat? the chat of this window
+function M.setup(current)
   if is_set_up then return end
   is_set_up = true
   local paste = vim.paste
   vim.paste = function(lines, phase) ---@diagnostic disable-line: duplicate-set-field
-    local chat = #lines == 1 and phase <= 1 and chat_at_cursor()
+    local chat = #lines == 1 and phase <= 1 and chat_at_cursor(current)
     local found = chat and M.mentions(chat, lines[1])
     return paste(found and { found } or lines, phase)
   end
