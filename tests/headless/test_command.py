@@ -19,6 +19,8 @@ from tests.support.launch import CHECKOUT, environment, init_file, neovim
 from tests.support.model_server import ModelServer
 from tests.support.replies import call, calls, status, text
 
+pytestmark = pytest.mark.slow
+
 WRITE = calls(call("write", {"path": "new.txt", "content": "made\n"}, "c1"))
 
 

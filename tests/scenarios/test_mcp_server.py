@@ -17,6 +17,8 @@ from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.mcp_client import SECONDS, McpClient, SocketAgent
 
+pytestmark = pytest.mark.slow
+
 LINES = [f"line {n}" for n in range(1, 41)]
 
 

@@ -29,8 +29,10 @@ local M = {}
 ---@field try? boolean whether the command can run on an overlay first
 ---@field kind 'command'|'diff'|'arguments'|'text'
 
--- What would run is long where it may leave no room for the facts below it.
-local LONG = { lines = 10, columns = 500 }
+-- Warnings below what would run may not be seen: if that has more rows than this, or if it fills more
+-- than this share of the screen with its facts.
+local LONG = { rows = 10, share = 0.6 }
+local BORDER_AND_MARGIN = 6
 
 local SAFETY = {
   [0] = '0 · no dry run, no undo',
@@ -155,28 +157,45 @@ local function add_details(page, request)
   M.add_notes(page, #details > 0 and details or { 'No details.' })
   local keys = { { 'H', 'list the decisions of this chat' } }
   if request.rule then table.insert(keys, 1, { 'R', 'write a rule for similar calls' }) end
+  if M.offers_turn(request) then
+    local text = 'accept %s now, and more that "always" would cover until this turn ends'
+    table.insert(keys, 1, { 'T', text:format(all_word(request)) })
+  end
   if #(request.doc.hunks or {}) > 0 then vim.list_extend(keys, hunks.HELP) end
   M.add_notes(page, float.key_lines(keys))
 end
 
-local function is_long(lines)
-  if #lines > LONG.lines then return true end
-  local text = table.concat(lines)
-  return #text > LONG.columns or vim.fn.strdisplaywidth(text) > LONG.columns
+---@param lines string[]
+---@return integer how many rows they take in a float as wide as the screen
+local function count_rows(lines)
+  local width, rows = math.max(vim.o.columns - BORDER_AND_MARGIN, 1), 0
+  for _, line in ipairs(lines) do
+    rows = rows + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
+  end
+  return rows
+end
+
+local function is_long(request, found)
+  local lines = request.doc.lines
+  local rows = #lines > LONG.rows and #lines or count_rows(lines)
+  if rows > LONG.rows then return true end
+  local values = vim.iter(found):map(function(fact) return vim.split(fact[2], '\n') end)
+  return rows + count_rows(values:flatten(1):totable()) > vim.o.lines * LONG.share
 end
 
 --- Facts that are above what would run: those of a question that is about no call, and the warnings
---- about something so long that what is below it may not be seen.
-local function is_above(request, fact)
-  return request.kind == 'text' or (fact[3] == 'AgentChatWarning' and is_long(request.doc.lines))
+--- where what is below may not be seen.
+local function is_above(request, fact, long)
+  return request.kind == 'text' or (fact[3] == 'AgentChatWarning' and long)
 end
 
 --- The text of a request: what would run, its facts, and the details if asked for.
 function M.page(request, detailed)
   local page = { lines = {}, marks = {}, rows = {} }
-  local above, below = {}, {}
-  for _, fact in ipairs(facts(request)) do
-    table.insert(is_above(request, fact) and above or below, fact)
+  local found, above, below = facts(request), {}, {}
+  local long = is_long(request, found)
+  for _, fact in ipairs(found) do
+    table.insert(is_above(request, fact, long) and above or below, fact)
   end
   M.add_facts(page, above)
   if #above > 0 then add(page, '') end

@@ -845,3 +845,14 @@ def test_it_does_not_cover_the_code_it_is_about_where_there_is_another_place(
     assert f"line {line} " in rows[row][:12]
     assert (top < row) if where == "above" else rows[row].index("│") < size[0] // 2 + 1
     assert "│" not in rows[row][: size[0] // 4]
+
+
+def test_warnings_are_above_a_short_text_with_more_facts_than_the_screen_has_rows(
+    desk: Desk,
+) -> None:
+    desk.editor.resize(80, 24)
+    facts = [["affects", "\n".join(f"table {n}" for n in range(14))]]
+    desk.ask(facts=facts, safety=2, warning="This cannot be undone.")
+    assert desk.editor.floats()[0].lines[0] == "This cannot be undone."
+    desk.ask("p2", facts=facts[:0], safety=2, warning="This cannot be undone.")
+    assert desk.editor.floats()[0].lines[0] == "touch m"

@@ -114,3 +114,9 @@ def test_the_question_says_what_becomes_of_an_open_buffer(
     table = request_table("p1", request, "/w")
     assert ("a.txt has unsaved changes of yours" in table["warning"]) is warns
     assert ("autocommands and formatters run" in "\n".join(table["details"])) is hooks
+
+
+def test_a_question_about_no_call_names_no_directory() -> None:
+    request = a_question(DryRunResult(text="$1.00 so far"))
+    assert request_table("p1", request, "/w")["facts"][0] == ["in", "/w"]
+    assert request_table("p1", replace(request, question="Go on?"), "/w")["facts"] == []

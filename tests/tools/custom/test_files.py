@@ -21,6 +21,8 @@ from agentchat.tools.custom.declaration.files import (
 from agentchat.tools.custom.registry import CustomRegistry, FileRegistry, LoadedFile
 from tests.tools.custom.making import a_registry
 
+pytestmark = pytest.mark.slow
+
 GOOD = '''\
 from agentchat import tool
 

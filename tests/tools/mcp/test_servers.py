@@ -23,6 +23,8 @@ from agentchat.workspace.process.run import WATCHDOG
 from tests.support import mcp_server
 from tests.support.mcp_login_server import LoginServer
 
+pytestmark = pytest.mark.slow
+
 SAMPLE: dict[str, Any] = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}
 
 MISBEHAVE = """

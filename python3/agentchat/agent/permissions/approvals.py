@@ -92,7 +92,7 @@ class Approvals:
             self._view.close_request(self._id)
             self.request = self._response = None
             self._observer.refresh()
-            self._send_event("AgentApprovalAnswered", tool=tool, choice=choice)
+            self._send_event("AgentApprovalAnswered", tool=tool, **_answer_data(choice))
 
     def _send_event(self, name: str, **data: str) -> None:
         self._view.fire_event(name, {"prompt": self._id, **data})
@@ -151,3 +151,8 @@ class Approvals:
                 await self.refresh()
             except Exception:
                 log.exception("the rules could not be applied")
+
+
+def _answer_data(choice: Choice) -> dict[str, str]:
+    """Return what an event says of an answer: *turn* is an accept with a wider scope."""
+    return {"choice": "accept", "scope": "turn"} if choice == "turn" else {"choice": choice}

@@ -41,13 +41,16 @@ SHOWN_PARTS = 8
 SHOWN_PATHS = 3
 """Ordinary files that the facts name one by one, above a diff that names all."""
 
+SHOWN_SOURCE = 60
+"""Characters of a dangerous part, so that the command itself stays in view below the warnings."""
+
 SHOWN_OUTPUT = 30
 """Lines of the output of a tried command, its last ones, above what it changed."""
 
 _VERDICTS = {"allow": "allowed", "stage": "tried first", "ask": "asks", "deny": "denied"}
 NO_EFFECT = -1
 """The safety level of a question after which nothing changes."""
-TRY = "t tries it on an overlay. Run directly, it cannot be undone."
+TRY = "t runs it on an overlay; run directly, it cannot be undone."
 TRIED = "on an overlay; accept applies this, without running it again"
 IRREVERSIBLE = "This cannot be undone by :AgentUndo."
 UNSAVED = "{} has unsaved changes of yours: this goes into its buffer and is not saved."
@@ -155,12 +158,11 @@ def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
 
 
 def safety(request: ApprovalRequest) -> int:
-    """Return the safety level: ``NO_EFFECT`` for a mere question, a plan, and reading a page.
+    """Return the safety level: ``NO_EFFECT`` for a mere question, a plan, and reading.
 
     Applying a preview counts as a change shown in advance.
     """
-    only_reads_web = request.call.tool.metadata.read_only and request.target.urls
-    if request.question or only_reads_web:
+    if request.question or _only_reads(request):
         return NO_EFFECT
     if request.staged_preview is not None and not request.staged_preview.has_effect:
         return NO_EFFECT
@@ -169,6 +171,14 @@ def safety(request: ApprovalRequest) -> int:
     if request.decision.staged or request.can_try or request.tried is not None:
         return 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
+
+
+def _only_reads(request: ApprovalRequest) -> bool:
+    """Whether the call reads files or pages that it names, and nothing else."""
+    target = request.target
+    if not request.call.tool.metadata.read_only or target.writes or target.command is not None:
+        return False
+    return bool(target.urls or target.reads)
 
 
 def _similar_calls(request: ApprovalRequest) -> dict[str, list[str]]:
@@ -247,7 +257,8 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
         return [[label, escape_hidden_characters(text)] for label, text in request.facts]
     facts = [["url", escape_hidden_characters(str(url))] for url in target.urls]
     facts += _paths(request)
-    if target.command is not None or not facts:
+    is_elsewhere = facts or target.reads or target.writes or request.question
+    if target.command is not None or not is_elsewhere:
         facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
     if request.preview is not None and request.preview.question:
         facts.insert(0, ["tool", _visible(request.call.tool.full_name)])
@@ -273,15 +284,29 @@ def _command_facts(request: ApprovalRequest) -> list[list[str]]:
     timeout = request.call.raw_arguments.get("timeout")
     if request.target.command is not None and timeout is not None:
         facts.append(["timeout", f"{timeout} s"])
+    if request.can_try:
+        facts.append(["try", TRY])
     if request.tried is not None:
         facts.append(["tried", TRIED])
     return facts
 
 
 def _dangers(target: CallTarget) -> list[list[str]]:
-    """Return the dangerous parts of a command, drawn as warnings."""
-    dangers = find_dangers(target.script) if target.script is not None else ()
-    return [["danger", escape_hidden_characters(str(danger)), WARNING] for danger in dangers]
+    """Return the dangerous parts of a command, drawn as warnings: one for each reason."""
+    sources: dict[str, list[str]] = {}
+    for danger in find_dangers(target.script) if target.script is not None else ():
+        sources.setdefault(danger.reason, []).append(" ".join(danger.source.split()))
+    return [
+        ["danger", f"{_first_of(parts)}: {reason}", WARNING] for reason, parts in sources.items()
+    ]
+
+
+def _first_of(sources: list[str]) -> str:
+    """Return the first of some parts of a command, and how many more there are."""
+    first = escape_hidden_characters(sources[0])
+    if len(first) > SHOWN_SOURCE:
+        first = first[: SHOWN_SOURCE - 1] + "…"
+    return first if len(sources) == 1 else f"{first} (+{len(sources) - 1} more)"
 
 
 def _effects(request: ApprovalRequest) -> list[list[str]]:
@@ -329,9 +354,13 @@ def _visible(text: str) -> str:
 
 
 def _paths(request: ApprovalRequest) -> list[list[str]]:
-    """Return the files of a call; many ordinary ones that a diff names are one fact."""
+    """Return the files of a call; many ordinary ones that a diff names are one fact.
+
+    What reads a file names it in the arguments above: it is a fact if it is another one.
+    """
     target = request.target
-    files = (*target.reads, *target.writes)
+    named = request.call.raw_arguments.values() if _only_reads(request) else ()
+    files = [file for file in (*target.reads, *target.writes) if file.path not in named]
     ordinary = [file for file in files if file.ordinary]
     if request.change is None or len(ordinary) <= SHOWN_PATHS:
         return [["path", escape_hidden_characters(file.path)] for file in files]
@@ -369,8 +398,6 @@ def _warning(request: ApprovalRequest, level: int) -> str:
     # Level 0 says so itself.
     if level > 0 and reversible is False and not request.target.checkpoint:
         lines.append(IRREVERSIBLE)
-    if request.can_try:
-        lines.append(TRY)
     return " ".join(escape_hidden_characters(line) for line in lines if line)
 
 
