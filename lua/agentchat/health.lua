@@ -112,7 +112,13 @@ local function ask_python(found)
   return ok and parts or nil
 end
 
-local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox', stage = 'Stage mode' }
+local PARTS = {
+  model = 'Model',
+  rules = 'Rules',
+  mcp = 'MCP servers',
+  sandbox = 'Sandbox',
+  stage = 'Stage mode',
+}
 
 local function report_part(parts, name)
   health.start(PARTS[name])
@@ -170,6 +176,7 @@ function M.check()
   check_programs(found)
   check_settings()
   report_part(parts, 'rules')
+  report_part(parts, 'mcp')
   report_part(parts, 'sandbox')
   report_part(parts, 'stage')
 end

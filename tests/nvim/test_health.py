@@ -1,8 +1,9 @@
-"""What ``:checkhealth`` is told of the model, the rules and the sandbox."""
+"""What ``:checkhealth`` is told of the model, the rules, MCP servers and the sandbox."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, get_args
 
@@ -62,6 +63,39 @@ def test_rules_that_wait_for_trust_are_told_and_the_others_counted(
     assert [level for level, _ in said] == ["warn", "ok"]
     assert ":AgentApprovals trust" in said[0][1]
     assert said[1][1] == "1 in force here"
+
+
+def test_each_mcp_server_is_told_with_what_keeps_it_from_starting(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    servers = {
+        "good": {"command": sys.executable, "args": ["-V"]},
+        "off": {"url": "https://docs.example/mcp", "disabled": True},
+        "missing": {"command": "no-such-program"},
+        "unset": {"command": "${NO_SUCH_VARIABLE}"},
+        "both": {"command": "a", "url": "https://b.example"},
+    }
+    (tmp_path / ".mcp.json").write_text('{ "mcpServers": {} }')
+    said = checked(capsys, tmp_path, {"mcp": {"servers": servers}})["mcp"]
+    assert said == [
+        ["error", 'g:agentchat.mcp.servers.both: both: needs either "command" or "url", a string.'],
+        ["warn", f"not trusted, so not used: {tmp_path}/.mcp.json. Run :AgentMcp trust"],
+        ["ok", f"good: {sys.executable} -V"],
+        ["info", "off: https://docs.example/mcp (disabled)"],
+        ["error", "g:agentchat.mcp.servers.missing: missing: no-such-program does not exist"],
+        [
+            "error",
+            "g:agentchat.mcp.servers.unset: unset: ${NO_SUCH_VARIABLE} is not set: "
+            "set it in the environment of Neovim.",
+        ],
+    ]
+
+
+def test_a_project_without_mcp_servers_is_told_where_to_read_about_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    said = checked(capsys, tmp_path, {})["mcp"]
+    assert said == [["info", "none configured; see :help agentchat-mcp"]]
 
 
 @pytest.mark.parametrize("wanted", get_args(SandboxSetting))

@@ -1,10 +1,11 @@
-"""The Python part of ``:checkhealth agentchat``: model, rules and sandbox, without a host."""
+"""The Python part of ``:checkhealth agentchat``: what is set up and works, without a host."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,11 +13,14 @@ from typing import Any
 
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.core.errors import Unreachable, UserError
+from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.ports import SandboxSetting
 from agentchat.models.offline import OfflineModel
 from agentchat.models.select import choose_model
 from agentchat.nvim.settings import Settings, read_settings
 from agentchat.nvim.workspaces import OVERLAYS
+from agentchat.tools.mcp.config import ConfigError, ServerConfig
+from agentchat.tools.mcp.registry import read_configuration
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.overlay.folder import OverlayFolder
 from agentchat.workspace.overlay.launcher import OverlayLauncher
@@ -40,6 +44,7 @@ def main(given: str) -> None:
     parts = {
         "model": list(model_lines(settings.model, os.environ)),
         "rules": list(rule_lines(settings, request)),
+        "mcp": list(mcp_lines(settings, request)),
         "sandbox": [sandbox_line(request["root"], settings.sandbox)],
         "stage": [asyncio.run(stage_line(request["root"], Path(request["state"])))],
     }
@@ -69,6 +74,41 @@ def rule_lines(settings: Settings, request: Mapping[str, str]) -> Iterator[Line]
     yield from (("warn", line) for line in reading.remarks if line not in reading.problems)
     if not reading.problems:
         yield "ok", f"{len(reading.rules)} in force here" if reading.rules else "none of your own"
+
+
+def mcp_lines(settings: Settings, request: Mapping[str, str]) -> Iterator[Line]:
+    """Yield a line for each MCP server, each mistake, and each file that waits for trust."""
+    config, trust = Path(request["config"]), Path(request["trust"])
+    found = read_configuration(
+        Path(request["root"]), settings.mcp_servers, config=config, trust=trust
+    )
+    yield from (("error", str(problem)) for problem in found.problems)
+    for path in found.untrusted:
+        yield "warn", f"not trusted, so not used: {path}. Run :AgentMcp trust"
+    yield from (server_line(server, os.environ) for server in found.servers.values())
+    if not (found.servers or found.problems or found.untrusted):
+        yield "info", "none configured; see :help agentchat-mcp"
+
+
+def server_line(server: ServerConfig, environ: Mapping[str, str]) -> Line:
+    """Return what an MCP server is, or why it cannot start."""
+    identity = f"{server.name}: {escape_hidden_characters(server.identity)}"
+    try:
+        expanded = server.expand(environ)
+    except ConfigError as error:
+        return "error", f"{server.place}: {server.name}: {error}"
+    if expanded.command and not _is_program(expanded, environ):
+        command = escape_hidden_characters(server.command)
+        return "error", f"{server.place}: {server.name}: {command} does not exist"
+    return ("info", f"{identity} (disabled)") if server.disabled else ("ok", identity)
+
+
+def _is_program(server: ServerConfig, environ: Mapping[str, str]) -> bool:
+    path = server.env.get("PATH") or environ.get("PATH")
+    command = server.command
+    if os.path.dirname(command):
+        command = os.path.join(server.cwd, command)
+    return shutil.which(command, path=path) is not None
 
 
 def sandbox_line(root: str, mode: SandboxSetting) -> Line:

@@ -43,6 +43,15 @@ class ProjectServers:
     read: Stamp | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What settings and files say of a project's servers; ``untrusted`` files were not read."""
+
+    servers: Mapping[str, ServerConfig]
+    problems: tuple[ConfigProblem, ...]
+    untrusted: tuple[Path, ...]
+
+
 class ServerRegistry:
     """All servers of this process.
 
@@ -104,31 +113,15 @@ class ServerRegistry:
         """End all servers."""
         self._worker.close()
 
-    def _files(self, root: Path) -> list[Path]:
-        user = [self._config / USER_FILE] if self._config.is_absolute() else []
-        return [*user, *(root / path for path in PROJECT_FILES)]
-
     def _stamp(self, root: Path, settings: Any) -> Stamp:
-        return (repr(settings), *stamp([*self._files(root), self._trust]))
+        return (repr(settings), *stamp([*_files(root, self._config), self._trust]))
 
     def _read(self, project: ProjectServers) -> None:
-        root = str(project.root)
-        sources = [parse_settings(project.settings, root)]
-        untrusted = []
-        trust = read_trust(self._trust)
-        for path in self._files(project.root):
-            source = _read_file(path)
-            if isinstance(source, ConfigSource):
-                sources.append(source)
-            elif source is None:
-                continue
-            elif path.is_relative_to(project.root) and not is_trusted(source, project.root, trust):
-                untrusted.append(path)
-            else:
-                sources.append(parse_file(source.data, path, root))
-        project.problems = tuple(problem for source in sources for problem in source.problems)
-        project.untrusted = tuple(untrusted)
-        self._replace(project, merge(source.servers for source in sources))
+        found = read_configuration(
+            project.root, project.settings, config=self._config, trust=self._trust
+        )
+        project.problems, project.untrusted = found.problems, found.untrusted
+        self._replace(project, found.servers)
 
     def _replace(self, project: ProjectServers, configs: Mapping[str, ServerConfig]) -> None:
         kept = {
@@ -176,6 +169,30 @@ class ServerRegistry:
         return next((server for server in servers if server.key == key), None)
 
 
+def read_configuration(root: Path, settings: Any, *, config: Path, trust: Path) -> Configuration:
+    """Return what is configured for a project; nothing is started.
+
+    Args:
+        config: the folder of the user's Neovim configuration.
+        trust: the file of Neovim's trust database.
+    """
+    sources = [parse_settings(settings, str(root))]
+    untrusted = []
+    trusted = read_trust(trust)
+    for path in _files(root, config):
+        source = _read_file(path)
+        if isinstance(source, ConfigSource):
+            sources.append(source)
+        elif source is None:
+            continue
+        elif path.is_relative_to(root) and not is_trusted(source, root, trusted):
+            untrusted.append(path)
+        else:
+            sources.append(parse_file(source.data, path, str(root)))
+    problems = tuple(problem for source in sources for problem in source.problems)
+    return Configuration(merge(source.servers for source in sources), problems, tuple(untrusted))
+
+
 def merge(sources: Iterable[Mapping[str, ServerConfig]]) -> dict[str, ServerConfig]:
     """Return the servers of all sources; of those with one name the first."""
     merged: dict[str, ServerConfig] = {}
@@ -183,6 +200,11 @@ def merge(sources: Iterable[Mapping[str, ServerConfig]]) -> dict[str, ServerConf
         for name, config in servers.items():
             merged.setdefault(name, config)
     return merged
+
+
+def _files(root: Path, config: Path) -> list[Path]:
+    user = [config / USER_FILE] if config.is_absolute() else []
+    return [*user, *(root / path for path in PROJECT_FILES)]
 
 
 def _read_file(path: Path) -> Source | ConfigSource | None:
