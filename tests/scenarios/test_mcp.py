@@ -162,3 +162,24 @@ def test_a_server_may_ask_the_user_and_its_prompts_are_commands(
     chat.type("#sample:no")
     editor.keys("<C-x><C-o>")
     editor.wait(lambda: chat.prompt() == "#sample:note://fixed", why="the completion")
+
+
+def test_a_question_appears_though_the_message_was_sent_from_an_open_completion(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    rules = [{"action": "allow", "server": "sample"}]
+    settings = {"mcp": {"servers": {"sample": SAMPLE}}, "rules": rules}
+    editor = start_editor(settings, env=connected(model_server))
+    chat = Chat.open(editor)
+    editor.command("AgentMcp restart sample")
+    editor.wait_notice("MCP server sample runs")
+    model_server.script(calls(call("sample__order", {})), text("ordered"))
+    chat.type("order, #")
+    editor.keys("<C-x><C-o>")
+    editor.wait(lambda: editor.eval("pumvisible()"), why="the menu")
+    editor.keys("<C-s>")
+    editor.wait_screen("The MCP server sample asks:")
+    editor.keys("2<CR>")
+    chat.finished()
+    assert model_server.requests[-1].result.startswith("decline")
+    assert "order, buffer 1" in model_server.requests[0].last

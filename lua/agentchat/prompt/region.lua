@@ -40,7 +40,15 @@ function M.attach(chat, mention)
   M.set(chat, mention .. '\n' .. text)
 end
 
+--- Ends a completion and keeps what it inserted. Until then `state()` says that one is active, and
+--- whatever waits for the user's keys to rest would wait for another key.
+local function end_completion()
+  if vim.fn.state('a') == '' or vim.api.nvim_get_mode().mode:sub(1, 1) ~= 'i' then return end
+  vim.api.nvim_feedkeys(vim.keycode('<C-x><C-z>'), 'ni', false) -- before keys typed ahead
+end
+
 function M.take(chat)
+  end_completion()
   local text = M.text(chat)
   if text == '' then return text end
   undo.keep(chat)
