@@ -87,6 +87,7 @@ class OverlayLauncher:
         hidden = (*(os.path.join(home, name) for name in CREDENTIALS), *self._sockets())
         settings = {
             "root": self.root,
+            "programs": os.path.realpath(sys.prefix),
             "upper": str(self.folder.upper),
             "work": str(self.folder.path / "work"),
             "top": str(self.folder.path / "top"),

@@ -170,6 +170,7 @@ class Root:
         restrict(self._top, MS_RDONLY | MS_NOSUID | MS_NODEV)
         for folder in self._spec["private"]:
             self._private_folder(folder, f"mode=1777,size={self._spec['temporary']}")
+        self._show_programs()
         around = [path for path in self._spec["hidden"] if self._contains_workspace(path)]
         for path in around:
             self._hide(path)
@@ -206,6 +207,14 @@ class Root:
         inside = self._inside(os.path.realpath(path))
         if os.path.isdir(inside):
             mount("tmpfs", inside, "tmpfs", MS_NOSUID | MS_NODEV, options)
+
+    def _show_programs(self) -> None:
+        """Show the plugin's own environment also where it lies in a private folder."""
+        path, inside = self._spec["programs"], self._inside(self._spec["programs"])
+        if not os.path.exists(inside):
+            os.makedirs(inside)
+            mount(path, inside, "", MS_BIND | MS_REC)
+            restrict(inside, MS_RDONLY | MS_NOSUID | MS_NODEV)
 
     def _hide(self, path: str) -> None:
         inside = self._inside(os.path.realpath(path))
