@@ -19,6 +19,7 @@ local api = vim.api
 ---@field commands? agentchat.SlashCommand[] those Python offers, once it has reported them
 ---@field header integer extmark of the prompt's header
 ---@field transcript agentchat.Transcript
+---@field attached agentchat.Attachments
 ---@field undo agentchat.PromptUndo
 ---@field recall agentchat.Recall
 ---@field asked table<string, string> tools of the approval requests without a response, by id

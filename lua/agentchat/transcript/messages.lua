@@ -40,7 +40,7 @@ end
 ---@param close? boolean without a blank line above it
 ---@return integer row of the first line
 local function write(chat, new, close)
-  local row = marks.header(chat)
+  local row = marks.transcript_end(chat)
   local above = row > 0 and api.nvim_buf_get_lines(chat.buf, row - 1, row, false)[1]
   local out = vim.list_extend({}, new)
   if close and above == '' and row > 1 then
@@ -87,7 +87,7 @@ end
 --- Where the next piece of text goes, if a text is being written and the user left its end alone.
 local function text_end(chat)
   local row, col = marks.find(chat.buf, chat.transcript.tail)
-  if not row or row >= marks.header(chat) then return nil end
+  if not row or row >= marks.transcript_end(chat) then return nil end
   return row, col
 end
 
@@ -226,7 +226,7 @@ function M.retry(chat, text)
     api.nvim_buf_set_lines(chat.buf, row, row + 1, false, { lines.one_line(text) })
   else
     M.message(chat, 'note', lines.one_line(text))
-    row = marks.header(chat) - 2
+    row = marks.transcript_end(chat) - 2
   end
   colour(chat, row, 1, GROUPS.note)
   delete_mark(chat, state.retry)
