@@ -76,8 +76,8 @@ from agentchat.core.turn.effects import (
     TearDown,
     do,
 )
-from agentchat.core.turn.turn_limits import LoopGuard, check_budget
 from agentchat.core.turn.resolve import make_attempt
+from agentchat.core.turn.turn_limits import LoopGuard, check_budget
 from agentchat.core.turn.validate import InvalidCall, cut_off_message, validate
 
 CANCELLED = "Cancelled by the user."

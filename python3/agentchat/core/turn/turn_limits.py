@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from agentchat.core.messages import Message, Note, Reply, UserText
-from agentchat.core.spending import SCOPES, Scope, format_cost
+from agentchat.core.spending import SCOPES, format_cost
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.approval_request import make_question, question_tool, request_approval
 from agentchat.core.turn.call import record
