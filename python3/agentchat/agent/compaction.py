@@ -13,7 +13,7 @@ NOT_COMPACTED = "This chat is not compacted: there is no summary to take back."
 UNDONE = "The summary is taken back: the whole conversation is sent again."
 
 
-class Compaction:
+class CompactionCommands:
     """Proposes and takes back the summary of one chat."""
 
     def __init__(

@@ -17,7 +17,7 @@ from agentchat.agent.accounts import Accounts, Ledger
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
 from agentchat.agent.code_inserts import CodeInserts
-from agentchat.agent.compaction import Compaction
+from agentchat.agent.compaction import CompactionCommands
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
@@ -191,7 +191,7 @@ class Session:
             max_parallel=max_parallel,
             observer=self,
         )
-        self._compaction = Compaction(
+        self._compaction = CompactionCommands(
             chat, interpreter=self._interpreter, view=view, journal=journal, observer=self
         )
         chat.todo.on_change = self._show_todo
