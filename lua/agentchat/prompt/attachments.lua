@@ -56,7 +56,9 @@ end
 
 --- Deletes from the prompt the mentions whose lines the user has deleted from the list.
 local function delete(chat, names)
-  local left = vim.iter(marks.prompt_lines(chat)):map(function(line) return without(line, names) end)
+  local left = vim
+    .iter(marks.prompt_lines(chat))
+    :map(function(line) return without(line, names) end)
   undo.write_as_agent(chat, function() marks.set_prompt(chat, left:join('\n')) end)
 end
 
