@@ -36,7 +36,7 @@ local WRITES = {
   reasoning = messages.reasoning,
   thought = messages.thought,
   finish = messages.finish,
-  retry = messages.retry,
+  activity = function(chat, text, seconds) chat.activity = { text = text, delay = seconds * 1000 } end,
   block = messages.block,
   todo = function(chat, items)
     chat.todo = items
@@ -68,6 +68,7 @@ local function write(chat, act)
   activity.reset(chat)
   undo.write_as_agent(chat, act)
   window.follow(chat.buf, views, header)
+  if chat.activity then activity.draw(chat) end
   if #chat.outbox ~= queued then prompt.refresh(chat) end
 end
 
@@ -92,6 +93,7 @@ local function apply(chat, ops)
   if #writes > 0 then
     write(chat, function()
       for _, op in ipairs(writes) do
+        chat.activity = nil -- which was before this
         run(chat, op)
       end
     end)

@@ -13,6 +13,7 @@ local api = vim.api
 ---@field status agentchat.Status
 ---@field since? integer ms, when the state of the status began
 ---@field quiet_since? integer ms, when something was last written to it
+---@field activity? agentchat.Activity what it waits for, if Python has said so
 ---@field outbox string[] sent, and not yet accepted by Python
 ---@field names agentchat.Name[] what can be mentioned
 ---@field todo? agentchat.TodoItem[] its todo list

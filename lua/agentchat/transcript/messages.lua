@@ -29,7 +29,6 @@ local GROUPS = {
 ---@field run agentchat.ToolBlock[] calls that only read, with nothing between them
 ---@field runs agentchat.ToolBlock[][] those that have ended
 ---@field highlighting agentchat.Highlighting
----@field retry? integer extmark of the line about a request that is sent again
 ---@field last? 'block' what was written last, where it matters
 
 function M.new()
@@ -108,8 +107,7 @@ local function close(chat)
   local first = marks.find(chat.buf, state.first)
   delete_mark(chat, state.tail)
   delete_mark(chat, state.first)
-  delete_mark(chat, state.retry)
-  state.tail, state.first, state.thinking, state.retry = nil, nil, nil, nil
+  state.tail, state.first, state.thinking = nil, nil, nil
   if first and last and first <= last then
     highlighter.finish(chat, first, trim(chat, first, last) + 1)
   else
@@ -216,21 +214,6 @@ function M.message(chat, role, text)
   state.role = role
   if text ~= '' then M.text(chat, text) end
   if role == 'user' then close(chat) end
-end
-
---- Shows that a request is sent again: in one line, which the next retry replaces.
-function M.retry(chat, text)
-  local state = chat.transcript
-  local row = marks.find(chat.buf, state.retry)
-  if row then
-    api.nvim_buf_set_lines(chat.buf, row, row + 1, false, { lines.one_line(text) })
-  else
-    M.message(chat, 'note', lines.one_line(text))
-    row = marks.transcript_end(chat) - 2
-  end
-  colour(chat, row, 1, GROUPS.note)
-  delete_mark(chat, state.retry)
-  state.retry = set_point(chat, row, 0, false)
 end
 
 function M.finish(chat) close(chat) end
