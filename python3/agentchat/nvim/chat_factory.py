@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from agentchat.agent.prompts.command_files import CommandFiles
 from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
+from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.ports import Workspace
@@ -63,7 +64,7 @@ class LogFormatter(logging.Formatter):
         return text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class State:
     """The folders of the plugin and of Neovim.
 
