@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from agentchat.core.diff.changeset import FileChange
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
@@ -18,7 +19,7 @@ BlockState = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChatStatus:
     """The answer of ``require('agentchat').status()``; ``cost`` in US dollars if known."""
 
@@ -34,7 +35,7 @@ class ChatStatus:
     """``used`` and, if it is known, ``window``: tokens."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolBlock:
     """Changes of a call's block; ``None`` leaves a part unchanged.
 
