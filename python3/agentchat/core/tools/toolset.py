@@ -10,8 +10,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import DEFERRED_THRESHOLD
 from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import CheckpointHandler, ResultProcessor, Tool, ToolOptions
@@ -73,7 +73,7 @@ def _unknown_name(setting: str, name: str, known: Iterable[str]) -> str:
 TOOL_SEARCH = "tool_search"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSelection:
     """The tools of a chat, by name: given ones, those of them ``removed``, those ``activated``."""
 
