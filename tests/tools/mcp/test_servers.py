@@ -19,44 +19,16 @@ import pytest
 from agentchat.core.errors import ToolError
 from agentchat.tools.mcp.registry import ServerRegistry
 from agentchat.tools.mcp.servers import McpServer
+from agentchat.tools.mcp.transports import BURST, BURST_SECONDS
 from agentchat.workspace.process.run import WATCHDOG
-from tests.support import mcp_server
+from tests.support import mcp_server, raw_mcp_server
 from tests.support.mcp_login_server import LoginServer
 
 pytestmark = pytest.mark.slow
 
 SAMPLE: dict[str, Any] = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}
 
-MISBEHAVE = """
-import json, sys
-def send(**message):
-    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
-print("welcome to the noise", flush=True)
-for line in sys.stdin:
-    message = json.loads(line)
-    method, number = message["method"], message.get("id")
-    if method == "initialize":
-        about = {"name": "raw", "version": "1"}
-        able = {"tools": {"listChanged": True}}
-        result = {"protocolVersion": "2025-06-18", "capabilities": able, "serverInfo": about}
-        send(id=number, result=result)
-    elif method == "tools/list":
-        names = ("huge", "never", "flood", "wrong")
-        tools = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
-        send(id=number, result={"tools": tools})
-    elif method == "tools/call":
-        name = message["params"]["name"]
-        if name == "huge":
-            send(id=number, result={"content": [{"type": "text", "text": "x" * 40_000_000}]})
-        elif name == "flood":
-            for n in range(20_000):
-                send(method="notifications/message", params={"level": "info", "data": "x" * 500})
-            send(id=number, result={"content": [{"type": "text", "text": "after it"}]})
-        elif name == "wrong":
-            send(id=number, result={"content": "no list"})
-    elif number is not None:
-        send(id=number, error={"code": -32601, "message": "unknown method"})
-"""
+RAW: dict[str, Any] = {"command": sys.executable, "args": [str(Path(raw_mcp_server.__file__))]}
 
 
 class Place:
@@ -105,31 +77,35 @@ def login_server() -> Iterator[LoginServer]:
     server.close()
 
 
-def raw(tmp_path: Path) -> dict[str, Any]:
-    file = tmp_path / "raw.py"
-    file.write_text(MISBEHAVE)
-    return {"command": sys.executable, "args": [str(file)]}
-
-
-async def test_a_server_that_misbehaves_costs_one_clear_error_each_time(
-    place: Place, tmp_path: Path
-) -> None:
-    server = place.server(**raw(tmp_path))
+async def test_a_server_that_misbehaves_costs_one_clear_error_each_time(place: Place) -> None:
+    server = place.server(**RAW)
     with pytest.raises(ToolError, match="larger than 32 MiB and was dropped"):
         await call(server, "huge")
     with pytest.raises(ToolError, match=r"^MCP server s sent an invalid answer: "):
         await call(server, "wrong")
-    assert await call(server, "flood") == "after it"
     assert "stdout: welcome to the noise" in await server.log()
     assert server.about["protocol"] == "2025-06-18"
-
-
-async def test_a_server_that_never_answers_is_named_with_the_limit(
-    place: Place, tmp_path: Path
-) -> None:
-    server = place.server(**raw(tmp_path), timeout=0.5)
+    server = place.server(**RAW, timeout=0.5)
     with pytest.raises(ToolError, match=r"^MCP server s did not answer within 0\.5 s\.$"):
         await call(server, "never")
+
+
+async def test_a_flood_of_notifications_is_dropped_or_slowed_down_and_the_answer_arrives(
+    place: Place,
+) -> None:
+    server = place.server(**RAW)
+    await server.start()
+    async with asyncio.timeout(20):  # read one by one they would take minutes
+        for kind in ("log", "unknown"):
+            assert await call(server, "flood", kind=kind, megabytes=100) == "sent 100 MB"
+    began, seen = time.monotonic(), 0
+
+    def count(progress: Any) -> None:
+        nonlocal seen
+        seen += 1
+
+    await server.call("flood", {"kind": "progress", "megabytes": 0.1}, count)
+    assert 0 < seen <= BURST * (1 + (time.monotonic() - began) / BURST_SECONDS)
 
 
 async def test_cancelling_a_call_reaches_the_server_and_the_server_goes_on(place: Place) -> None:
