@@ -29,6 +29,8 @@ READ_SECONDS = 600.0
 BURST_SECONDS = 0.05
 BURST = 100
 """Messages that are taken in that time; more wait for the next one."""
+PLAIN = "identity"
+"""The encoding of a body that is not compressed."""
 
 
 class PacedStream:
@@ -86,22 +88,26 @@ async def paced(transport: Transport) -> AsyncIterator[TransportStreams]:
         yield PacedStream(from_server), to_server
 
 
-class BodyTooLarge(httpx2.StreamError):
-    """A server sent a body over the limit; the SDK makes it the error of the request."""
+class BodyRefused(httpx2.StreamError):
+    """A body is over the limit or compressed; the SDK makes it the error of the request."""
 
 
 class BoundedBody(httpx2.AsyncByteStream):
-    """A body that fails at the limit."""
+    """The body of an answer that is no stream of events, which has a limit for each event."""
 
-    def __init__(self, body: httpx2.AsyncByteStream) -> None:
-        self._body = body
+    def __init__(self, response: httpx2.Response) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._body = response.stream
+        self._encoding = response.headers.get("content-encoding", PLAIN)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._encoding != PLAIN:  # there is no telling how large it is
+            raise BodyRefused("it sent a compressed answer, though it was asked not to do so")
         size = 0
         async for chunk in self._body:
             size += len(chunk)
             if size > LARGEST_MESSAGE:
-                raise BodyTooLarge(TOO_LARGE)
+                raise BodyRefused(TOO_LARGE)
             yield chunk
 
     async def aclose(self) -> None:
@@ -110,17 +116,9 @@ class BoundedBody(httpx2.AsyncByteStream):
 
 
 async def bound_body(response: httpx2.Response) -> None:
-    """Bound what is read of an answer; a stream of events has a limit for each of them.
-
-    Raises:
-        httpx2.DecodingError: the body is compressed, which was not asked for: its size is unknown.
-    """
-    kind = response.headers.get("content-type", "")
-    if response.headers.get("content-encoding", "identity") != "identity":
-        raise httpx2.DecodingError("it sent a compressed answer, which it was asked not to do")
-    if not kind.startswith("text/event-stream"):
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = BoundedBody(response.stream)
+    """Bound what is read of an answer."""
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        response.stream = BoundedBody(response)
 
 
 def make_client(
@@ -129,8 +127,7 @@ def make_client(
     auth: httpx2.Auth | None = None,
 ) -> httpx2.AsyncClient:
     """Return an HTTP client with bounded bodies; a factory for the SDK."""
-    plain = {"Accept-Encoding": "identity", **(headers or {})}
-    client = create_mcp_http_client(plain, timeout, auth)
+    client = create_mcp_http_client({"Accept-Encoding": PLAIN, **(headers or {})}, timeout, auth)
     client.event_hooks = {"response": [bound_body]}
     return client
 
