@@ -40,6 +40,7 @@ LEVELS = (
     "workspace/overlay",
     "agent/execution",
     "agent/permissions agent/undo agent/prompts agent/external",
+    "agent/modes",
     "agent",
     "nvim/render",
     "nvim",

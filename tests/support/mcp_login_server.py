@@ -1,7 +1,7 @@
 """An MCP server on loopback that wants a login, and the authorization server that it names.
 
 Both are one HTTP server. It speaks just enough of the protocol to list a tool and to call it. At
-``/open`` nobody needs a login, and the tool answers with 100 MB as ``json``, ``events`` or ``gzip``.
+``/open`` nobody needs a login; the tool answers with 100 MB there, as JSON, events or gzip.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ TOOL = {"name": "whoami", "inputSchema": {"type": "object"}}
 class LoginServer:
     """``tokens`` are the valid ones, which expire in ``expires_in`` seconds.
 
-    ``clients`` asked for a token, ``issuer`` is sent back with the code. It refuses the tokens that it gives out if it ``forgets`` them.
+    ``clients`` asked for a token, ``issuer`` is sent back with the code. It
+    refuses the tokens that it gives out if it ``forgets`` them.
     """
 
     def __init__(self) -> None:

@@ -90,24 +90,12 @@ class OpenChat:
         self.refresh_commands({})
         self.session.refresh()
         self.session.warm_up()
-        self._restore_model()
         self.models.warm_up()
         for problem in self.settings.problems:
             self.view.notify("warn", problem)
         if resumed:
             self.session.replay()
         self.session.recover(LocalLeftovers())
-
-    def _restore_model(self) -> None:
-        """Ask the model that the user chose for this chat earlier."""
-        chosen = self.journal.restored.model
-        if chosen is None:
-            return
-        try:
-            self.models.restore(chosen.provider, chosen.name)
-        except UserError as error:
-            self.view.notify("warn", f"The model of this chat cannot be used: {error}")
-        self.session.refresh()
 
     async def close(self) -> None:
         """End what runs and close the journal: the chat can be opened again then."""

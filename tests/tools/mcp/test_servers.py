@@ -228,8 +228,8 @@ async def test_a_token_that_expires_at_once_is_used_and_one_that_is_refused_is_a
         assert await call(server, "whoami") == "you"
         assert login_server.grants == ["authorization_code"]
         login_server.forgets = True
+        await server.logout()
         with pytest.raises(ToolError, match=r"^MCP server s refuses the token"):
-            await server.logout()
             await log_in(place, server)
 
 

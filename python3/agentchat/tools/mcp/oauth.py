@@ -12,7 +12,6 @@ import contextlib
 import html
 import json
 import os
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
