@@ -20,7 +20,7 @@ function M.reset(chat)
 end
 
 local function doing(chat)
-  for _, block in pairs(chat.transcript.blocks) do
+  for _, block in ipairs(chat.transcript.blocks) do
     if block.state == 'running' then return 'running ' .. (block.tool or 'a tool') end
   end
   return 'thinking'
@@ -37,7 +37,7 @@ function M.draw(chat)
   if not api.nvim_buf_is_loaded(chat.buf) then return end
   clear(chat)
   local quiet = vim.uv.now() - (chat.quiet_since or chat.since or vim.uv.now())
-  if quiet < QUIET_MS or chat.transcript.retry then return end
+  if quiet < QUIET_MS or chat.transcript.pen.retry then return end
   local row = marks.header(chat) - 1
   if row < 0 or api.nvim_buf_get_lines(chat.buf, row, row + 1, false)[1] ~= '' then return end
   api.nvim_buf_set_extmark(chat.buf, ns, row, 0, {
