@@ -128,8 +128,7 @@ class ReplyStream:
                 self._end_reasoning()
                 self._show_call(piece)
             case RetryDelay():
-                text = f"{piece.reason} Trying again in {piece.seconds:g} s; <C-c> stops."
-                self._view.retry(text)
+                self._view.show_activity(piece.reason, piece.seconds)
             case Notice():
                 self._view.add_note("info", piece.text)
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
 from agentchat.core.errors import ToolError, UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.ports import Workspace
@@ -65,7 +66,7 @@ class LogFormatter(logging.Formatter):
         return text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class State:
     """The folders of the plugin and of Neovim.
 
@@ -106,13 +107,15 @@ class State:
         logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ChatParts:
     """The parts of a chat that are the same with and without an editor.
 
     Args:
         agent: the agent of another program whose calls the chat runs, if it is such a chat.
     """
+
+    _: KW_ONLY
 
     chat: Chat
     session: Session

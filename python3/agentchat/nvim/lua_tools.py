@@ -12,11 +12,12 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.tools.registry import Group
 from agentchat.core.tools.tool import (
@@ -49,7 +50,7 @@ METADATA = ("concurrency_safe", "read_only", "destructive", "search_hint")
 FUNCTION = "function"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LuaRun:
     """One call that Lua runs."""
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -681,9 +682,9 @@ async def test_always_is_void_when_the_file_changed(tmp_path: Path) -> None:
         return "ran"
 
     first = made(tmp_path, function, name="t", require_approval_before=None)
-    second = Tool(**{**vars(first), "source": "another digest"})
+    second = replace(first, source="another digest")
     assert first.definition != second.definition
-    assert first.definition == Tool(**vars(first)).definition
+    assert first.definition == replace(first).definition
 
 
 async def test_checks_of_the_model_come_before_the_function(tmp_path: Path) -> None:

@@ -28,12 +28,13 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import pairwise
 
 from agentchat.core.diff.line_diff import LineChange, diff_lines
 from agentchat.core.diff.text_file import split_lines, why_not_text
+from agentchat.core.frozen import frozen
 
 CONTEXT = 3
 """Unchanged lines around a hunk; changes closer than twice that are one hunk, unless split."""
@@ -41,7 +42,7 @@ CONTEXT = 3
 LineEdit = tuple[int, int, list[str]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileChange:
     """One file of a change.
 
@@ -142,7 +143,7 @@ class FileChange:
         return replace(undo, path=self.old_path, old_path=self.path) if self.old_path else undo
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplacedLines:
     """The lines of one replacement in the file ``path`` before the change.
 
@@ -154,7 +155,7 @@ class ReplacedLines:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HunkLine:
     """One line of a hunk: ``kind`` is a space, ``-`` or ``+``.
 
@@ -170,7 +171,7 @@ class HunkLine:
     new: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hunk:
     """Changed lines of a file with their context; numbers as in a unified diff."""
 
@@ -190,7 +191,7 @@ class Hunk:
         return f"@@ -{old} +{new} @@"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangeSet:
     """A change of several files, applied to all or none; each path occurs once."""
 

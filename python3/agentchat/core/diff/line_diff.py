@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import chain, repeat
+
+from agentchat.core.frozen import frozen
 
 Line = Hashable
 
@@ -27,7 +28,7 @@ _LONGEST_LINE = 600
 """Most characters of a line compared by words; of a longer line only the middle is marked."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LineChange:
     """Lines ``a_start`` to ``a_end`` of one text become ``b_start`` to ``b_end`` of the other.
 
@@ -251,7 +252,7 @@ def _trace(rows: list[Row], k: int, part: LineChange) -> list[LineChange]:
     return steps[::-1]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WordSpan:
     """A part of a line: characters ``start`` to ``end``, ``end`` excluded."""
 

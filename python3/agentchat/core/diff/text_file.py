@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 
 BOM = "\ufeff"
 LARGEST_EDIT = 64 * 1024 * 1024
@@ -63,7 +63,7 @@ def split_lines(text: str) -> list[str]:
     return [*complete, last] if last else complete
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NormalizedLines:
     """A text with all line ends as ``\\n``, and the offsets needed to restore the original.
 

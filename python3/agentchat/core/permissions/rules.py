@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal, get_args
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.globs import escape_glob, matches_path
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
 from agentchat.core.shell.covers import base_name, why_not_covered, write_kind
@@ -29,7 +30,7 @@ _SKIPPED = 20
 """Most option words between two words of a ``deny`` or ``ask`` rule."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One rule. ``None`` matches everything; ``path`` is a glob on the displayed path.
 
@@ -74,7 +75,7 @@ class Rule:
         return f"{self} ({self.source})" if self.source else str(self)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartVerdict:
     """The rules' verdict about one part of a command; ``rule`` is the one that matches, if any.
 

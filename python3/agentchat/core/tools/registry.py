@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import Tool, ToolOptions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """Tools by name; ``prompt`` replaces the group's mention in a message.
 

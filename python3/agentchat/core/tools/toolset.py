@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import DEFERRED_THRESHOLD
 from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import CheckpointHandler, ResultProcessor, Tool, ToolOptions
@@ -66,7 +66,7 @@ def _score(tool: Tool, words: list[str]) -> int:
 TOOL_SEARCH = "tool_search"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSelection:
     """The tools of a chat, by name: given ones, those of them ``removed``, those ``activated``."""
 

@@ -46,11 +46,12 @@ no effect any more: then the interpreter runs the remaining exit hooks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
 
 from agentchat.core.errors import AgentError, Cancelled, ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import UNRESOLVED_REPLIES
 from agentchat.core.messages import Reply, Status, ToolCall, ToolResult
 from agentchat.core.tools.call import ValidCall
@@ -88,7 +89,7 @@ RESOLVE_FIRST = (
 TurnReason = Literal["stop", "cancelled", "error"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnEnd:
     """How a turn ended, with a line for the user.
 

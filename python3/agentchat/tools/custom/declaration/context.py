@@ -12,6 +12,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import NO_STORE
 
 MOST_CHARACTERS = 16 * 1024 * 1024
@@ -21,7 +22,7 @@ NO_OUTPUT = "(no output)"
 OVER = "The call is over: its context can do nothing more."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """What a tool or a callback returns if text alone is not enough.
 
@@ -38,7 +39,7 @@ class Result:
     shown: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DryRun:
     """What ``dry_run`` returns if text alone is not enough; the approval request shows all of it.
 
@@ -57,7 +58,7 @@ class DryRun:
     reversible: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandResult:
     """The exit code of a program (negative for a signal), and what it wrote."""
 
