@@ -222,7 +222,7 @@ def show_result(result: ToolResult, view: View) -> None:
         "status": result.status.value,
     }
     if result.details is not None:
-        data["details"] = dict(result.details)
+        data["details"] = result.details
     if result.full_text_path is not None:
         data |= {"truncated": True, "stored_path": result.full_text_path}
     view.fire_event("AgentToolFinished", data)
