@@ -36,7 +36,7 @@ local WRITES = {
   reasoning = messages.reasoning,
   thought = messages.thought,
   finish = messages.finish,
-  retry = messages.retry,
+  activity = function(chat, text, seconds) chat.activity = { text = text, delay = seconds * 1000 } end,
   block = messages.block,
   recall = function(chat, texts, title)
     recall.restore(chat, texts)
@@ -72,6 +72,7 @@ local function write(chat, act)
   activity.reset(chat)
   undo.write_as_agent(chat, act)
   window.follow(chat.buf, views, header)
+  if chat.activity then activity.draw(chat) end
   if #chat.outbox ~= queued then prompt.refresh(chat) end
 end
 
@@ -79,29 +80,20 @@ end
 ---@field act fun()
 ---@field moves_all boolean? whether it moves every line, and not only those of the prompt
 
---- Whether a line that a write moves is held by its number: where a completion began, or a selection.
---- Neovim does not move those with the text, and would put a word or an operator in the wrong place.
----@param chat agentchat.Chat
----@param next agentchat.Write
-local function is_held(chat, next)
-  if api.nvim_get_current_buf() ~= chat.buf then return false end
-  if vim.fn.state('a') ~= '' then return true end
-  local selecting = api.nvim_get_mode().mode:find('^[vVsS\22\19]')
-  return selecting ~= nil and (next.moves_all or prompt.holds(chat, vim.fn.line('v') - 1))
-end
-
 --- Runs what writes to the chat, as soon as no line that it moves is held.
 ---@param moves_all? boolean it moves every line
 function M.soon(chat, act, moves_all)
   local next = { act = act, moves_all = moves_all }
-  if #chat.waiting > 0 or is_held(chat, next) then return table.insert(chat.waiting, next) end
+  if #chat.waiting > 0 or undo.is_held(chat, moves_all) then
+    return table.insert(chat.waiting, next)
+  end
   act()
 end
 
 function M.catch_up(chat)
   local function can_write()
     local next = chat.waiting[1]
-    return next and api.nvim_buf_is_loaded(chat.buf) and not is_held(chat, next)
+    return next and api.nvim_buf_is_loaded(chat.buf) and not undo.is_held(chat, next.moves_all)
   end
   while can_write() do
     table.remove(chat.waiting, 1).act()
@@ -132,6 +124,7 @@ local function apply(chat, ops)
   if #writes > 0 then
     write(chat, function()
       for _, op in ipairs(writes) do
+        chat.activity = nil -- which was before this
         draw(chat, WRITES, op)
       end
     end)

@@ -21,7 +21,7 @@ local GROUPS = {
 }
 
 ---@class agentchat.Pen a place where messages are written, and what was written there last
----@field anchor? integer extmark of the row where it writes; nil for that of the prompt's header
+---@field anchor? integer extmark of the row where it writes; nil for the end of the transcript
 ---@field role? string of the message that is being written
 ---@field first? integer extmark of the first line of the text that is being written
 ---@field tail? integer extmark where its next piece goes
@@ -29,7 +29,6 @@ local GROUPS = {
 ---@field blocks table<string, agentchat.ToolBlock> by id
 ---@field thinking? agentchat.ToolBlock
 ---@field run agentchat.ToolBlock[] calls that only read, with nothing between them
----@field retry? integer extmark of the line about a request that is sent again
 ---@field last? 'block' what was written last, where it matters
 ---@field joins? boolean it began with a block that follows another without a blank line
 ---@field joined? boolean the messages below it do
@@ -52,7 +51,7 @@ end
 --- Row where the next message begins.
 local function end_row(chat)
   local anchor = chat.transcript.pen.anchor
-  return anchor and marks.find(chat.buf, anchor) or marks.header(chat)
+  return anchor and marks.find(chat.buf, anchor) or marks.transcript_end(chat)
 end
 
 --- Inserts lines; folds of messages below them stay.
@@ -134,13 +133,12 @@ local function close(chat)
   local first = marks.find(chat.buf, pen.first)
   delete_mark(chat, pen.tail)
   delete_mark(chat, pen.first)
-  delete_mark(chat, pen.retry)
   if pen.text and first and last and first <= last then
     highlighter.finish(chat, pen.text, first, trim(chat, first, last) + 1)
   elseif pen.text then
     highlighter.finish(chat, pen.text)
   end
-  pen.tail, pen.first, pen.text, pen.thinking, pen.retry = nil, nil, nil, nil, nil
+  pen.tail, pen.first, pen.text, pen.thinking = nil, nil, nil, nil
 end
 
 --- Ends the run of calls that only read.
@@ -242,21 +240,6 @@ function M.message(chat, role, text)
   pen.role = role
   if text ~= '' then M.text(chat, text) end
   if role == 'user' then close(chat) end
-end
-
---- Shows that a request is sent again: in one line, which the next retry replaces.
-function M.retry(chat, text)
-  local pen = chat.transcript.pen
-  local row = marks.find(chat.buf, pen.retry)
-  if row then
-    api.nvim_buf_set_lines(chat.buf, row, row + 1, false, { lines.one_line(text) })
-  else
-    M.message(chat, 'note', lines.one_line(text))
-    row = end_row(chat) - 2
-  end
-  colour(chat, row, 1, GROUPS.note)
-  delete_mark(chat, pen.retry)
-  pen.retry = set_point(chat, row, 0, false)
 end
 
 function M.finish(chat) close(chat) end
