@@ -35,9 +35,7 @@ T = TypeVar("T")
 STOP_SECONDS = 1.0
 """The time for all exit hooks and formatting after a stop."""
 
-SUMMARIZING = "Summarising the older part of this chat … <C-c> stops."
-SUMMARIZED = "The older part of this chat was summarised."
-NOT_SUMMARIZED = "The older part of this chat was not summarised."
+SUMMARIZING = "summarising the older part of this chat"
 
 LEAST_SECONDS = 0.05
 """The least time for each of them."""
@@ -226,8 +224,8 @@ class Interpreter:
         return reply
 
     async def _summarize(self, request: ModelRequest) -> Reply:
-        """Ask for a summary; one line shows that, not the text."""
-        self._view.retry(SUMMARIZING)
+        """Ask for a summary; its text is not shown."""
+        self._view.show_activity(SUMMARIZING)
         reply = Reply(finish="cancelled")
         try:
             reply = await self._model.current().ask(request, lambda piece: None)
@@ -237,7 +235,6 @@ class Interpreter:
         except UserError as error:
             reply = Reply(error=str(error))
         finally:
-            self._view.retry(SUMMARIZED if reply.text and not reply.error else NOT_SUMMARIZED)
             self._view.finish_reply()
         return reply
 

@@ -170,7 +170,8 @@ class ToolResult:
     name: str
     text: str
     status: Status = Status.SUCCESS
-    details: Mapping[str, Any] | None = None
+    details: Any = None
+    """JSON data for other programs, usually fields by name."""
     images: tuple[Image, ...] = ()
     display_text: str | None = None
     """The text that the chat shows instead of ``text``, if different."""
@@ -181,6 +182,10 @@ class ToolResult:
     def is_error(self) -> bool:
         """Whether the call did not succeed."""
         return self.status is not Status.SUCCESS
+
+    def detail(self, name: str) -> Any:
+        """Return a field of the details, or None if there is none of this name."""
+        return self.details.get(name) if isinstance(self.details, Mapping) else None
 
 
 STOPPED = "The user stopped you here: your reply was cut off."

@@ -90,8 +90,12 @@ class View(Protocol):
     def add_note(self, level: str, text: str) -> None:
         """Add a line of the plugin to the transcript; ``level`` is ``info`` or ``error``."""
 
-    def retry(self, text: str) -> None:
-        """Show in one line, which the next retry replaces, that a request is sent again."""
+    def show_activity(self, text: str, seconds: float = 0) -> None:
+        """Show in one line what the chat waits for, until anything else is shown.
+
+        Args:
+            seconds: after which it tries again.
+        """
 
     def notify(self, level: str, text: str) -> None:
         """Notify the user in one line; ``level`` is ``info``, ``warn`` or ``error``."""
