@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from agentchat.core.messages import History, Reply
+from agentchat.core.messages import History, Reply, Usage
 from agentchat.core.tools.tool import Tool
 
 
@@ -74,7 +74,14 @@ class Notice:
     text: str
 
 
-Piece = TextDelta | ReasoningDelta | CallDelta | RetryDelay | Notice
+@dataclass(frozen=True, slots=True)
+class StoppedUsage:
+    """The least that a request used which was cancelled while its answer came."""
+
+    usage: Usage
+
+
+Piece = TextDelta | ReasoningDelta | CallDelta | RetryDelay | Notice | StoppedUsage
 
 
 class Model(Protocol):
@@ -93,7 +100,8 @@ class Model(Protocol):
 
         A failure is returned as ``Reply.error`` with the text so far; its message ends with what
         to do. If the conversation is too long for the model, ``finish`` is ``overflow``. Ids of
-        calls are unique in the chat. Cancelling the task closes the connection.
+        calls are unique in the chat. Cancelling the task closes the connection; what was used by
+        then is the last piece.
         """
 
     async def learn_window(self) -> None:
