@@ -36,7 +36,9 @@ local MARGIN = 2 -- columns beside the text
 
 ---Wiping out its buffer leaves a window that is no float of ours any more.
 function M.is_open(float)
-  return float ~= nil and vim.api.nvim_win_is_valid(float.win) and vim.api.nvim_buf_is_valid(float.buf)
+  return float ~= nil
+    and vim.api.nvim_win_is_valid(float.win)
+    and vim.api.nvim_buf_is_valid(float.buf)
 end
 
 --- Whether the user sees the float: it is open in this tab.
