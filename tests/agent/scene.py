@@ -116,7 +116,7 @@ class KeptScreen:
         self.notes.append((level, text))
         self._changed.set()
 
-    def retry(self, text: str) -> None:
+    def show_activity(self, text: str, seconds: float = 0) -> None:
         self.add_note("info", text)
 
     def notify(self, level: str, text: str) -> None:

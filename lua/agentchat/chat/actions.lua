@@ -1,5 +1,6 @@
 --- What a user does with chats: open, send, stop, resume, close.
 local apply = require('agentchat.chat.apply')
+local attachments = require('agentchat.prompt.attachments')
 local buffer = require('agentchat.chat.buffer')
 local context = require('agentchat.prompt.context')
 local draft = require('agentchat.prompt.draft')
@@ -80,6 +81,7 @@ function M.new(saved, url, number)
     outbox = {},
     asked = {},
     waiting = {},
+    attached = attachments.new(),
     names = mentions.BUILTIN,
     transcript = messages.new(),
     recall = recall.new(),

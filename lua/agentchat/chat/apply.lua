@@ -36,7 +36,7 @@ local WRITES = {
   reasoning = messages.reasoning,
   thought = messages.thought,
   finish = messages.finish,
-  retry = messages.retry,
+  activity = function(chat, text, seconds) chat.activity = { text = text, delay = seconds * 1000 } end,
   block = messages.block,
   todo = function(chat, items)
     chat.todo = items
@@ -68,26 +68,18 @@ local function write(chat, act)
   activity.reset(chat)
   undo.write_as_agent(chat, act)
   window.follow(chat.buf, views, header)
+  if chat.activity then activity.draw(chat) end
   if #chat.outbox ~= queued then prompt.refresh(chat) end
-end
-
---- Whether a line of the prompt is held by its number: where a completion began, or a selection.
---- Neovim does not move those with the text, and would put a word or an operator in the wrong place.
-local function is_held(chat)
-  if api.nvim_get_current_buf() ~= chat.buf then return false end
-  if vim.fn.state('a') ~= '' then return true end
-  local selecting = api.nvim_get_mode().mode:find('^[vVsS\22\19]')
-  return selecting ~= nil and prompt.holds(chat, vim.fn.line('v') - 1)
 end
 
 --- Runs what writes to the chat, as soon as no line of it is held.
 function M.soon(chat, act)
-  if #chat.waiting > 0 or is_held(chat) then return table.insert(chat.waiting, act) end
+  if #chat.waiting > 0 or undo.is_held(chat) then return table.insert(chat.waiting, act) end
   act()
 end
 
 function M.catch_up(chat)
-  while #chat.waiting > 0 and api.nvim_buf_is_loaded(chat.buf) and not is_held(chat) do
+  while #chat.waiting > 0 and api.nvim_buf_is_loaded(chat.buf) and not undo.is_held(chat) do
     table.remove(chat.waiting, 1)()
   end
 end
@@ -101,6 +93,7 @@ local function apply(chat, ops)
   if #writes > 0 then
     write(chat, function()
       for _, op in ipairs(writes) do
+        chat.activity = nil -- which was before this
         run(chat, op)
       end
     end)

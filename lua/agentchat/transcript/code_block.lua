@@ -49,7 +49,7 @@ end
 ---@param row integer 0-based
 ---@return agentchat.CodeBlock?
 function M.find(chat, row)
-  local start, stop = text_start(chat, row), marks.header(chat)
+  local start, stop = text_start(chat, row), marks.transcript_end(chat)
   if row >= stop or row < start then return nil end
   local lines = api.nvim_buf_get_lines(chat.buf, start, stop, false)
   local first, opened = fence_above(lines, row - start + 1)

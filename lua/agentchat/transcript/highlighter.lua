@@ -5,6 +5,7 @@
 --- which would parse the growing chat again at every piece.
 local code = require('agentchat.transcript.code')
 local decorations = require('agentchat.transcript.decorations')
+local layout = require('agentchat.ui.layout')
 local markdown = require('agentchat.transcript.markdown')
 local render = require('agentchat.ui.render')
 local results = require('agentchat.transcript.results')
@@ -190,19 +191,13 @@ local function is_due(chat, id, section)
   return false
 end
 
---- Cells of the narrowest window of a chat.
-local function room(chat)
-  local widths = vim.tbl_map(api.nvim_win_get_width, vim.fn.win_findbuf(chat.buf))
-  return #widths > 0 and math.min(unpack(widths)) or 0
-end
-
 --- Adds to the colours of a section what its fences or its columns are shown as.
 local function frame(chat, section, lines, rows)
   for i = 1, #lines do
     rows[i] = rows[i] or ''
   end
   if section.lang then code.frame(lines, rows) end
-  if section.is_table then tables.align(lines, rows, room(chat)) end
+  if section.is_table then tables.align(lines, rows, layout.room(chat.buf)) end
   return rows
 end
 

@@ -29,7 +29,6 @@ local GROUPS = {
 ---@field run agentchat.ToolBlock[] calls that only read, with nothing between them
 ---@field runs agentchat.ToolBlock[][] those that have ended
 ---@field highlighting agentchat.Highlighting
----@field retry? integer extmark of the line about a request that is sent again
 ---@field last? 'block' what was written last, where it matters
 
 function M.new()
@@ -40,7 +39,7 @@ end
 ---@param close? boolean without a blank line above it
 ---@return integer row of the first line
 local function write(chat, new, close)
-  local row = marks.header(chat)
+  local row = marks.transcript_end(chat)
   local above = row > 0 and api.nvim_buf_get_lines(chat.buf, row - 1, row, false)[1]
   local out = vim.list_extend({}, new)
   if close and above == '' and row > 1 then
@@ -87,7 +86,7 @@ end
 --- Where the next piece of text goes, if a text is being written and the user left its end alone.
 local function text_end(chat)
   local row, col = marks.find(chat.buf, chat.transcript.tail)
-  if not row or row >= marks.header(chat) then return nil end
+  if not row or row >= marks.transcript_end(chat) then return nil end
   return row, col
 end
 
@@ -108,8 +107,7 @@ local function close(chat)
   local first = marks.find(chat.buf, state.first)
   delete_mark(chat, state.tail)
   delete_mark(chat, state.first)
-  delete_mark(chat, state.retry)
-  state.tail, state.first, state.thinking, state.retry = nil, nil, nil, nil
+  state.tail, state.first, state.thinking = nil, nil, nil
   if first and last and first <= last then
     highlighter.finish(chat, first, trim(chat, first, last) + 1)
   else
@@ -216,21 +214,6 @@ function M.message(chat, role, text)
   state.role = role
   if text ~= '' then M.text(chat, text) end
   if role == 'user' then close(chat) end
-end
-
---- Shows that a request is sent again: in one line, which the next retry replaces.
-function M.retry(chat, text)
-  local state = chat.transcript
-  local row = marks.find(chat.buf, state.retry)
-  if row then
-    api.nvim_buf_set_lines(chat.buf, row, row + 1, false, { lines.one_line(text) })
-  else
-    M.message(chat, 'note', lines.one_line(text))
-    row = marks.header(chat) - 2
-  end
-  colour(chat, row, 1, GROUPS.note)
-  delete_mark(chat, state.retry)
-  state.retry = set_point(chat, row, 0, false)
 end
 
 function M.finish(chat) close(chat) end

@@ -168,6 +168,12 @@ function M.cut(text, width)
   return kept .. '…'
 end
 
+--- Cells of the narrowest window that shows a buffer.
+function M.room(buf)
+  local widths = vim.tbl_map(vim.api.nvim_win_get_width, vim.fn.win_findbuf(buf))
+  return #widths > 0 and math.min(unpack(widths)) or 0
+end
+
 --- A text on the upper edge, with another one at its right end.
 ---@param text string cut where there is no room for it
 ---@param right? string

@@ -35,9 +35,7 @@ T = TypeVar("T")
 STOP_SECONDS = 1.0
 """The time for all exit hooks and formatting after a stop."""
 
-SUMMARIZING = "Summarising the older part of this chat … <C-c> stops."
-SUMMARIZED = "A summary of the older part of this chat is written."
-NOT_SUMMARIZED = "No summary of the older part of this chat was written."
+SUMMARIZING = "summarising the older part of this chat"
 
 LEAST_SECONDS = 0.05
 """The least time for each of them."""
@@ -226,14 +224,12 @@ class Interpreter:
         return reply
 
     async def _summarize(self, request: ModelRequest) -> Reply:
-        """Ask for a summary; one line shows that, not the text."""
-        self._view.retry(SUMMARIZING)
+        """Ask for a summary; its text is not shown."""
+        self._view.show_activity(SUMMARIZING)
         reply = await self._ask_quietly(request)
         self._accounts.add(reply)
         if reply.usage is not None:
             self._journal.record_request(reply.model, reply.usage)
-        has_text = not reply.error and reply.text.strip()
-        self._view.retry(SUMMARIZED if has_text else NOT_SUMMARIZED)
         self._view.finish_reply()
         return reply
 

@@ -139,8 +139,7 @@ class ReplyStream:
                 self._end_reasoning()
                 self._show_call(piece)
             case RetryDelay():
-                text = f"{piece.reason} Trying again in {piece.seconds:g} s; <C-c> stops."
-                self._view.retry(text)
+                self._view.show_activity(piece.reason, piece.seconds)
             case Notice():
                 self._view.add_note("info", piece.text)
             case StoppedUsage():
@@ -236,7 +235,7 @@ def show_result(result: ToolResult, view: View) -> None:
         "status": result.status.value,
     }
     if result.details is not None:
-        data["details"] = dict(result.details)
+        data["details"] = result.details
     if result.full_text_path is not None:
         data |= {"truncated": True, "stored_path": result.full_text_path}
     view.fire_event("AgentToolFinished", data)

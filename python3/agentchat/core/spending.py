@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Usage
 
 Scope = Literal["turn", "chat", "day"]
@@ -20,7 +21,7 @@ def format_cost(cost: float | None) -> str:
     return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     """US dollars after which the user is asked; None is no limit."""
 
@@ -38,7 +39,7 @@ class Budget:
         return {"turn": self.turn, "chat": self.chat, "day": self.day}[scope]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Totals:
     """What some requests used together.
 

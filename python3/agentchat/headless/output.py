@@ -80,9 +80,9 @@ class PlainView:
         """Report a line of the plugin."""
         self.notify(level, text)
 
-    def retry(self, text: str) -> None:
-        """Report that a request is sent again."""
-        self.notify("info", text)
+    def show_activity(self, text: str, seconds: float = 0) -> None:
+        """Report what the chat waits for."""
+        self.notify("info", f"{text}, trying again in {seconds:g} s" if seconds else text)
 
     def notify(self, level: str, text: str) -> None:
         """Report a line for the user."""

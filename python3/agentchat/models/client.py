@@ -303,7 +303,7 @@ class ModelClient:
             reason = f"The server answered {failure.status}"
         else:
             reason = failure.short
-        return f"{reason} (try {tries} of {self._retry.tries})."
+        return f"{reason} (try {tries} of {self._retry.tries})"
 
     def _mark_overflow(self, reply: Reply) -> Reply:
         """Return a reply marked if it is nothing but the error that the request was too long."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Reply, Usage
 
 LIBRARY_NAMES: Mapping[str, str] = {"gemini": "google", "xai": "x-ai"}
@@ -16,7 +17,7 @@ LIBRARY_NAMES: Mapping[str, str] = {"gemini": "google", "xai": "x-ai"}
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PriceList:
     """The prices of one model of one server.
 

@@ -40,6 +40,8 @@ class TokenEstimate:
         Args:
             called: the model has made a call, so it was given the tools.
         """
+        if request.forced is not None:  # some servers are sent that tool alone
+            return None
         tools, prompts = _tools_size(request), _bytes(request.system) + _bytes(request.reminder)
         messages = prompts + self._history_size(request.history.messages)
         expected = (messages + tools) / self._bytes_per_token

@@ -122,9 +122,9 @@ class NvimView:
         """Add a line of the plugin's own to the transcript."""
         self._draw("message", "error" if level == "error" else "note", text)
 
-    def retry(self, text: str) -> None:
-        """Show in one line, which the next retry replaces, that a request is sent again."""
-        self._draw("retry", text)
+    def show_activity(self, text: str, seconds: float = 0) -> None:
+        """Show in one line what the chat waits for, until anything else is drawn."""
+        self._draw("activity", text, seconds)
 
     def notify(self, level: str, text: str) -> None:
         """Show one line to the user."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import Protocol
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import History, Reply, Usage
 from agentchat.core.tools.tool import Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelRequest:
     """One request; ``forced`` is the tool that the model must call, if any.
 
@@ -24,6 +25,8 @@ class ModelRequest:
         forbidden: the names of offered tools whose calls the mode refuses.
     """
 
+    _: KW_ONLY
+
     system: str
     history: History
     tools: tuple[Tool, ...] = ()
@@ -36,21 +39,21 @@ class ModelRequest:
     forbidden: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextDelta:
     """A piece of the answer's text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningDelta:
     """A piece of the model's reasoning."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallDelta:
     """An incomplete call; ``arguments`` is all of its JSON text so far."""
 
@@ -59,7 +62,7 @@ class CallDelta:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryDelay:
     """The request is sent again after ``seconds``; ``reason`` is for the user."""
 
@@ -67,14 +70,14 @@ class RetryDelay:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """One line about this request for the user."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoppedUsage:
     """The least that a request used which was cancelled while its answer came."""
 

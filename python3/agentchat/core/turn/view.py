@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from agentchat.core.diff.changeset import FileChange
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
@@ -18,7 +19,7 @@ BlockState = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChatStatus:
     """The answer of ``require('agentchat').status()``; ``cost`` in US dollars if known."""
 
@@ -34,7 +35,7 @@ class ChatStatus:
     """``used`` and, if it is known, ``window``: tokens."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolBlock:
     """Changes of a call's block; ``None`` leaves a part unchanged.
 
@@ -89,8 +90,12 @@ class View(Protocol):
     def add_note(self, level: str, text: str) -> None:
         """Add a line of the plugin to the transcript; ``level`` is ``info`` or ``error``."""
 
-    def retry(self, text: str) -> None:
-        """Show in one line, which the next retry replaces, that a request is sent again."""
+    def show_activity(self, text: str, seconds: float = 0) -> None:
+        """Show in one line what the chat waits for, until anything else is shown.
+
+        Args:
+            seconds: after which it tries again.
+        """
 
     def notify(self, level: str, text: str) -> None:
         """Notify the user in one line; ``level`` is ``info``, ``warn`` or ``error``."""

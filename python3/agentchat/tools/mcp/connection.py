@@ -18,9 +18,9 @@ from pydantic import FileUrl, ValidationError
 from agentchat.core.errors import ToolError
 from agentchat.rpc.peer import IncomingRequest
 from agentchat.tools.mcp.contents import prompt_data, resource_data, result_data
-from agentchat.tools.mcp.http import TRANSPORTS
 from agentchat.tools.mcp.oauth import LOGIN_SECONDS, Login
 from agentchat.tools.mcp.stdio import ServerLog, StdioTransport
+from agentchat.tools.mcp.transports import TRANSPORTS, paced
 
 T = TypeVar("T")
 
@@ -133,7 +133,7 @@ class Connection:
     @contextlib.asynccontextmanager
     async def _connect(self, transport: Any) -> AsyncIterator[Client]:
         client = Client(
-            transport,
+            paced(transport),
             client_info=types.Implementation(name="agentchat.nvim", version="1"),
             message_handler=self._note_message,
             list_roots_callback=self._roots,

@@ -10,7 +10,6 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agentchat.core.diff.aspects import (
     FOLDER,
@@ -21,6 +20,7 @@ from agentchat.core.diff.aspects import (
     mode_content,
     split_aspect,
 )
+from agentchat.core.frozen import frozen
 
 OPAQUE = "user.overlay.opaque"
 
@@ -28,7 +28,7 @@ Signature = tuple[int, ...]
 """Changes whenever an entry does: its mode, size, number and times."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpperEntry:
     """A file or an aspect of an entry that may differ from the project.
 

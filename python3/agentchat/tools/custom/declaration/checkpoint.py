@@ -7,9 +7,9 @@ plugin, the functions stay in the process that imported the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import CheckpointHandler, Tool, ToolContext, ToolOutput
 from agentchat.tools.custom.declaration.parameters import BoundFunction, DefinitionError, bind
 
@@ -21,7 +21,7 @@ Request = Callable[[Mapping[str, Any], ToolContext], Any]
 """Calls a function of the handler in a worker, awaitable; returns JSON data."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckpointSpec:
     """A handler as data; without ``tools`` it is for the calls of every tool."""
 
@@ -29,7 +29,7 @@ class CheckpointSpec:
     tools: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckpointDefinition:
     """A handler with its functions: ``save`` and ``restore``."""
 

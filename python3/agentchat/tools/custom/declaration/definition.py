@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, TypeVar, Unpack, overload
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
+from agentchat.core.frozen import frozen
 from agentchat.tools.custom.declaration.parameters import (
     BoundFunction,
     DefinitionError,
@@ -112,7 +113,7 @@ Options.__pydantic_config__ = ConfigDict(strict=True)  # type: ignore[attr-defin
 OPTIONS = TypeAdapter(Options)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolSpec:
     """A tool as data.
 
@@ -129,6 +130,8 @@ class ToolSpec:
         line: the line of the function in its file.
         metadata: fields of ``core.tools.tool.Metadata``.
     """
+
+    _: KW_ONLY
 
     name: str
     description: str
@@ -168,7 +171,7 @@ class ToolSpec:
         return None if parts is None else Template(tuple(parts))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Definition:
     """A tool with its functions by the number of their step (``0``) or the name of their option."""
 

@@ -13,11 +13,11 @@ import stat
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.registry import Group
 from agentchat.rpc.frames import error_text
 from agentchat.tools.custom.declaration.checkpoint import CheckpointDefinition, checkpoint_of
@@ -36,7 +36,7 @@ DENIED = "!"
 """Entries of Neovim's trust database that are no hash of a file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Location:
     """A folder or file with tools; that of a project ``needs_trust``."""
 
@@ -55,7 +55,7 @@ class Location:
         return tuple(self.path / name for name in modules)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """One file with its content."""
 
@@ -124,7 +124,7 @@ def is_trusted(source: Source, root: Path, trust: Mapping[str, str]) -> bool:
     return bool(entries) and entries[0] == DIRECTORY
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileProblem:
     """Why a file, or a tool in it, is not loaded; ``line`` is 0 if the problem has none."""
 
@@ -137,7 +137,7 @@ class FileProblem:
         return f"{where}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contents:
     """What one file defines."""
 

@@ -13,7 +13,6 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from inspect import Parameter
 from types import MappingProxyType
@@ -25,6 +24,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.tools.custom.declaration.context import Context
 from agentchat.tools.schema import WholeNumber, field_problems, simplify_schema
@@ -156,7 +156,7 @@ class ValueSource(Enum):
     DEFAULT = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundFunction:
     """A function of the user, with the source of each parameter's value."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import ResultProcessor, ToolContext
 from agentchat.tools.custom.declaration.parameters import BoundFunction, bind
 
@@ -17,7 +17,7 @@ ProcessorRequest = Callable[[Mapping[str, Any], ToolContext], Any]
 """Calls a processor in a worker, awaitable; returns text or ``None``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProcessorDefinition:
     """A processor by name, with its function."""
 
