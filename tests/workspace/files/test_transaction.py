@@ -378,7 +378,7 @@ class ReadOnlyDisk(Disk):
 @pytest.mark.parametrize("before", ["old a\n", None])
 def test_on_a_read_only_file_system_nothing_was_changed(ws: Path, before: str | None) -> None:
     file = change(ws, "new" if before is None else "a", before, "x")
-    with pytest.raises(ToolError, match="Read-only file system. Nothing was changed"):
+    with pytest.raises(ToolError, match=r"Read-only file system\. Nothing was changed\."):
         apply([file], ReadOnlyDisk())
 
 
