@@ -1,8 +1,9 @@
 --- Highlights the texts of a chat: what is in view or near it, in slices, also while it arrives.
 ---
 --- A text waits as one extmark until it is near the view. It is then split into sections, each with an
---- extmark of its own that goes once the section is highlighted. No parser is attached to the buffer,
---- which would parse the growing chat again at every piece.
+--- extmark of its own that goes once the section is highlighted; that of a table stays, because its
+--- columns depend on the window. No parser is attached to the buffer, which would parse the growing chat
+--- again at every piece.
 local code = require('agentchat.transcript.code')
 local decorations = require('agentchat.transcript.decorations')
 local layout = require('agentchat.ui.layout')
@@ -37,6 +38,7 @@ local ANSWER_MS = 5000 -- after which the host is asked again
 ---@field found? agentchat.Found its answer
 ---@field due integer ms, when a section that grows is highlighted again
 ---@field wakes? boolean whether a timer runs until then
+---@field room? integer cells of the window that a table was aligned for, once it is whole
 
 ---@class agentchat.WaitingText
 ---@field open boolean more of it arrives
@@ -153,7 +155,7 @@ local function draw(chat, id, section, found, pause)
     end
     if pause() then first = rows_of(chat.buf, id) end
   end
-  if found.whole then drop(chat, id) end
+  if found.whole and not section.is_table then drop(chat, id) end
 end
 
 --- The lines of a section without the indent of its fence.
@@ -178,7 +180,7 @@ end
 
 local function is_due(chat, id, section)
   if section.asked and now() - section.asked < ANSWER_MS then return false end
-  if section.text.section ~= id then return true end
+  if section.text.section ~= id then return section.room ~= layout.room(chat.buf) end
   local wait = section.due - now()
   if wait <= 0 then return true end
   if not section.wakes then
@@ -192,12 +194,13 @@ local function is_due(chat, id, section)
 end
 
 --- Adds to the colours of a section what its fences or its columns are shown as.
-local function frame(chat, section, lines, rows)
+---@param pause fun()
+local function frame(chat, section, lines, rows, pause)
   for i = 1, #lines do
     rows[i] = rows[i] or ''
   end
   if section.lang then code.frame(lines, rows) end
-  if section.is_table then tables.align(lines, rows, layout.room(chat.buf)) end
+  if section.is_table then tables.align(lines, rows, layout.room(chat.buf), pause) end
   return rows
 end
 
@@ -239,14 +242,15 @@ local function highlight(chat, id, section, pause)
   found = { rows = {}, shifts = shifts, whole = section.text.section ~= id }
   if code.is_for_host(section.lang, lines) then
     ask(chat, section, code.inner(lines), function(marks)
-      found.rows = frame(chat, section, lines, code.rows(lines, marks))
+      found.rows = frame(chat, section, lines, code.rows(lines, marks), pause)
       section.found = found
     end)
-    local rows = frame(chat, section, lines, vim.tbl_extend('force', {}, section.drawn))
+    local rows = frame(chat, section, lines, vim.tbl_extend('force', {}, section.drawn), pause)
     draw(chat, id, section, { rows = rows, shifts = shifts, whole = false }, pause)
   else
     found.rows = markdown.rows(lines, section.lang ~= nil, pause) or {}
-    frame(chat, section, lines, found.rows)
+    section.room = found.whole and section.is_table and layout.room(chat.buf) or nil
+    frame(chat, section, lines, found.rows, pause)
     draw(chat, id, section, found, pause)
   end
   section.due = now() + math.max(STREAM_MS, (now() - began) * REST)

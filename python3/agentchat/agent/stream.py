@@ -13,7 +13,16 @@ from typing import Any
 from pydantic_core import from_json
 
 from agentchat.core.errors import UserError
-from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult, UserText
+from agentchat.core.messages import (
+    History,
+    Message,
+    Reply,
+    Status,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserText,
+)
 from agentchat.core.text import clip, excerpt
 from agentchat.core.tools.model import (
     CallDelta,
@@ -23,6 +32,7 @@ from agentchat.core.tools.model import (
     Piece,
     ReasoningDelta,
     RetryDelay,
+    StoppedUsage,
     TextDelta,
 )
 from agentchat.core.tools.tool import ShownArguments, Tool
@@ -81,11 +91,12 @@ class ReplyStream:
         self._begun = False
         self._tools: dict[str, Tool] = {}
         self._text = ""
+        self._usage: Usage | None = None
         self._thinking = Stopwatch()
 
     async def ask(self, model: Model, request: ModelRequest) -> Reply:
         """Send a request and show the reply as it arrives; a stop returns the text so far."""
-        self._begun, self._text = False, ""
+        self._begun, self._text, self._usage = False, "", None
         self._thinking = Stopwatch()
         self._calls.clear()
         self._tools = {tool.name: tool for tool in request.tools}
@@ -96,7 +107,7 @@ class ReplyStream:
         except asyncio.CancelledError:
             self._end_reasoning()
             self._cancel_calls()
-            return Reply(text=self._text, finish="cancelled")
+            return Reply(text=self._text, finish="cancelled", usage=self._usage, model=model.name)
         finally:
             self._stop_timer()
 
@@ -131,6 +142,8 @@ class ReplyStream:
                 self._view.show_activity(piece.reason, piece.seconds)
             case Notice():
                 self._view.add_note("info", piece.text)
+            case StoppedUsage():
+                self._usage = piece.usage
 
     def _end_reasoning(self) -> None:
         seconds = self._thinking.stop()
@@ -222,7 +235,7 @@ def show_result(result: ToolResult, view: View) -> None:
         "status": result.status.value,
     }
     if result.details is not None:
-        data["details"] = dict(result.details)
+        data["details"] = result.details
     if result.full_text_path is not None:
         data |= {"truncated": True, "stored_path": result.full_text_path}
     view.fire_event("AgentToolFinished", data)

@@ -77,6 +77,7 @@ class Usage:
     """Tokens of one request as the server counted them; ``cost`` in US dollars if known.
 
     ``prompt_tokens`` is the whole prompt, what was read from a cache or written to it included.
+    ``is_lower_bound``: the answer broke off before the server had counted, so it is at least that.
     """
 
     prompt_tokens: int = 0
@@ -85,6 +86,7 @@ class Usage:
     cost: float | None = None
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    is_lower_bound: bool = False
 
 
 @frozen
@@ -161,6 +163,11 @@ class Reply:
         """The calls, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
+    @property
+    def counted(self) -> Usage | None:
+        """The usage, if the server counted all of it."""
+        return None if self.usage is None or self.usage.is_lower_bound else self.usage
+
 
 @frozen
 class ToolResult:
@@ -170,7 +177,8 @@ class ToolResult:
     name: str
     text: str
     status: Status = Status.SUCCESS
-    details: Mapping[str, Any] | None = None
+    details: Any = None
+    """JSON data for other programs, usually fields by name."""
     images: tuple[Image, ...] = ()
     display_text: str | None = None
     """The text that the chat shows instead of ``text``, if different."""
@@ -181,6 +189,10 @@ class ToolResult:
     def is_error(self) -> bool:
         """Whether the call did not succeed."""
         return self.status is not Status.SUCCESS
+
+    def detail(self, name: str) -> Any:
+        """Return a field of the details, or None if there is none of this name."""
+        return self.details.get(name) if isinstance(self.details, Mapping) else None
 
 
 STOPPED = "The user stopped you here: your reply was cut off."
@@ -200,9 +212,9 @@ class History:
         return History(self.messages + messages)
 
     def usage(self) -> Usage | None:
-        """Return the usage of the newest reply that has one."""
+        """Return the usage of the newest reply whose tokens the server counted."""
         replies = (m for m in reversed(self.messages) if isinstance(m, Reply))
-        return next((reply.usage for reply in replies if reply.usage is not None), None)
+        return next((reply.counted for reply in replies if reply.counted is not None), None)
 
     def with_stops(self) -> History:
         """Return the history with a note after each reply that the user stopped."""

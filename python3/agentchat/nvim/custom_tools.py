@@ -162,6 +162,8 @@ class CustomTools:
         for problem in await asyncio.gather(*starting, return_exceptions=True):
             if problem is not None:
                 self._notify_once(str(problem))
+        for line in files.tools.unknown_names():
+            self._lua.call("notify.warn_once", line)
 
     def _show_servers(self, root: Path) -> None:
         """Register the tools of a project's servers again: they changed."""

@@ -40,6 +40,7 @@ LuaFunction = Literal[
     "notify.error",
     "notify.info",
     "notify.warn",
+    "notify.warn_once",
     "page.show",
     "prompt.set_commands",
     "review.close",

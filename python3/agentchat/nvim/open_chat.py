@@ -91,8 +91,7 @@ class OpenChat:
         self.session.refresh()
         self.session.warm_up()
         self.models.warm_up()
-        for problem in self.settings.problems:
-            self.view.notify("warn", problem)
+        self._warn_of_settings(self.settings)
         if resumed:
             self.session.replay()
         self.session.recover(LocalLeftovers())
@@ -148,9 +147,7 @@ class OpenChat:
     def _configure(self, given: Mapping[str, Any]) -> None:
         """Replace the settings; what the user chose in the chat stays."""
         settings = read_settings(given)
-        for problem in settings.problems:
-            if problem not in self.settings.problems:
-                self.view.notify("warn", problem)
+        self._warn_of_settings(settings)
         if settings.tool_options != self.settings.tool_options:
             decide = self.frontend.decide_option
             self.chat.toolset.configure(parse_tool_options(settings.tool_options, decide))
@@ -163,6 +160,10 @@ class OpenChat:
         self.chat.max_rounds = settings.max_rounds
         self.chat.budget = settings.budget
         self.chat.compact = settings.compact
+
+    def _warn_of_settings(self, settings: Settings) -> None:
+        for problem in settings.problems:
+            self.lua.call("notify.warn_once", problem)
 
     def compact(self, payload: Payload) -> None:
         """Update the settings, then propose a summary that keeps ``focus`` in particular."""

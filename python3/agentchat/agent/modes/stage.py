@@ -18,7 +18,8 @@ from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.staged_command import NAMED_FILES, apply_staged
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.core.diff.aspects import entry_of
-from agentchat.core.diff.changeset import ChangeSet, FileChange, hunks
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.diff.hunks import hunks
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import DryRunResult, Extra, ToolOutput

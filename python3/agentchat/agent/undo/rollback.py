@@ -251,7 +251,7 @@ class Rollback:
         self._journal.record_call_started(ready)
         outcome = await self._runner.run(ready)
         self._journal.record_call_finished(outcome)
-        guide = (outcome.details or {}).get(GUIDE)
+        guide = outcome.detail(GUIDE)
         if guide is not None:
             raise Irreversible(guide)
         if outcome.status is not Status.SUCCESS:

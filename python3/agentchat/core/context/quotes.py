@@ -116,8 +116,7 @@ def _approved_plan(messages: Sequence[Message]) -> Reply | None:
 
 
 def _approves_plan(result: ToolResult) -> bool:
-    details = result.details or {}
-    is_plan = details.get("sourceToolName") == PLAN and details.get("action") == "apply"
+    is_plan = result.detail("sourceToolName") == PLAN and result.detail("action") == "apply"
     return is_plan and not result.is_error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -113,7 +114,9 @@ def parse_rule(item: Any, source: str = "") -> Rule:
         raise UserError('must be a table like { action = "ask", tool = "bash" }.')
     unknown = sorted(set(item) - KEYS)
     if unknown:
-        raise UserError(f"unknown key {unknown[0]}; known are {', '.join(sorted(KEYS))}.")
+        near = difflib.get_close_matches(str(unknown[0]), KEYS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(KEYS))}."
+        raise UserError(f"unknown key {unknown[0]}: {hint}")
     action = next((action for action in ACTIONS if action == item.get("action")), None)
     if action is None:
         raise UserError(f"action must be one of {', '.join(ACTIONS)}.")

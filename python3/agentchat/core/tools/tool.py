@@ -142,13 +142,13 @@ class DryRunResult:
 class ToolOutput:
     """What a tool returns: ``text`` for the model, ``display_text`` for the user where it differs.
 
-    ``full_text_path`` is a file with the whole text, if ``text`` is only a part of it;
-    ``cancelled`` means that the user cancelled the call.
+    ``details`` is JSON data for other programs; ``full_text_path`` is a file with the whole text,
+    if ``text`` is only a part of it; ``cancelled`` means that the user cancelled the call.
     """
 
     text: str
     is_error: bool = False
-    details: Mapping[str, Any] | None = None
+    details: Any = None
     images: tuple[Image, ...] = ()
     display_text: str | None = None
     full_text_path: str | None = None

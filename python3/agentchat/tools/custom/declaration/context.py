@@ -34,7 +34,7 @@ class Result:
     """
 
     text: Any
-    details: Mapping[str, Any] | None = None
+    details: Any = None
     is_error: bool = False
     shown: str | None = None
 
@@ -158,14 +158,10 @@ def result_of(value: Any, name: str) -> Result:
     """
     if not isinstance(value, Result):
         return Result(_text(value, name))
-    details = None if value.details is None else plain(value.details, name)
-    if not isinstance(details, (dict, type(None))):
-        kind = type(value.details).__name__
-        raise ToolError(f"{name} failed: details must be a mapping, not {kind}.")
     shown = None if value.shown is None else _text(value.shown, name)
     return Result(
         text=_text(value.text, name),
-        details=details,
+        details=None if value.details is None else plain(value.details, name),
         is_error=bool(value.is_error),
         shown=shown,
     )
