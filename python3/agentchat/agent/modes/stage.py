@@ -11,7 +11,6 @@ import contextlib
 import os
 import uuid
 from dataclasses import replace
-from typing import cast
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
@@ -173,8 +172,7 @@ class Stage:
             raise ToolError(MOVED.format(", ".join(moved)))
         await self._ask_about_special(change)
         workspace = JournaledWorkspace(self._workspace, self._journal, f"stage-{uuid.uuid4().hex}")
-        await apply_staged(cast("Workspace", workspace), change)
-        await self._overlay.clear()
+        await apply_staged(self._overlay, workspace, change)
         return ToolOutput(preview.headline or describe_applied(change))
 
     async def _reject(self, reason: str, extra: Extra) -> None:
