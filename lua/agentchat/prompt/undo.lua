@@ -34,11 +34,12 @@ end
 
 --- Whether a line of the prompt is held by its number: where a completion began, or a selection.
 --- Neovim does not move those with the text, and would put a word or an operator in the wrong place.
-function M.is_held(chat)
+---@param any? boolean any line of the chat, and not only of the prompt
+function M.is_held(chat, any)
   if api.nvim_get_current_buf() ~= chat.buf then return false end
   if vim.fn.state('a') ~= '' then return true end
   local selecting = api.nvim_get_mode().mode:find('^[vVsS\22\19]')
-  return selecting ~= nil and vim.fn.line('v') - 1 > marks.header(chat)
+  return selecting ~= nil and (any or vim.fn.line('v') - 1 > marks.header(chat))
 end
 
 --- Writes to a buffer so that nothing of it can be undone, nor anything before it.

@@ -41,6 +41,7 @@ local ANSWER_MS = 5000 -- after which the host is asked again
 ---@field room? integer cells of the window that a table was aligned for, once it is whole
 
 ---@class agentchat.WaitingText
+---@field id? integer its extmark
 ---@field open boolean more of it arrives
 ---@field next integer extmark of the first line that is not split yet
 ---@field splitter agentchat.Splitter
@@ -49,7 +50,6 @@ local ANSWER_MS = 5000 -- after which the host is asked again
 ---@class agentchat.Highlighting of a chat
 ---@field texts table<integer, agentchat.WaitingText> by extmark
 ---@field sections table<integer, agentchat.Section> by extmark
----@field current? integer extmark of the text that arrives
 ---@field busy? boolean
 ---@field again? boolean
 
@@ -121,7 +121,7 @@ local function split(chat, id, text)
     local begins = sections.step(text.splitter, line)
     if begins or not text.section then begin_section(chat, text, first + i - 1) end
   end
-  set_region(chat.buf, text.next, last, last, true)
+  set_region(chat.buf, text.next, last, last, text.open)
   return true
 end
 
@@ -170,10 +170,9 @@ end
 
 --- Where a section ends; one that grows, with the text for now.
 local function last_row(chat, id, section)
-  local current = chat.transcript.highlighting.current
   if section.text.section ~= id then return select(2, rows_of(chat.buf, id)) end
-  if not current then return nil end
-  local _, last, complete = rows_of(chat.buf, current)
+  if not section.text.open then return nil end
+  local _, last, complete = rows_of(chat.buf, section.text.id)
   -- Half a line of code has its colours; half a line of prose may mean something else.
   return section.lang and last or complete
 end
@@ -328,27 +327,28 @@ end
 -- The texts of a chat --------------------------------------------------------------------------------
 
 --- A text begins that grows where its last piece ended.
+---@return agentchat.WaitingText
 function M.start(chat, row)
-  local pending = chat.transcript.highlighting
-  pending.current = set_region(chat.buf, nil, row, row, true)
-  pending.texts[pending.current] = {
+  local text = {
+    id = set_region(chat.buf, nil, row, row, true),
     open = true,
     next = set_region(chat.buf, nil, row, row, true),
     splitter = sections.new(),
   }
+  chat.transcript.highlighting.texts[text.id] = text
+  return text
 end
 
---- The text has ended.
+--- A text has ended.
+---@param text agentchat.WaitingText
 ---@param first? integer row
 ---@param last? integer row after the last one; nil if the text is gone
-function M.finish(chat, first, last)
-  local pending = chat.transcript.highlighting
-  local id = pending.current
-  pending.current = nil
-  if not id then return end
-  pending.texts[id].open = false
-  if not first then return drop(chat, id) end
-  set_region(chat.buf, id, first, last)
+function M.finish(chat, text, first, last)
+  text.open = false
+  if not first then return drop(chat, text.id) end
+  set_region(chat.buf, text.id, first, last)
+  local next = rows_of(chat.buf, text.next)
+  if next then set_region(chat.buf, text.next, next, next) end
   M.refresh(chat)
 end
 
