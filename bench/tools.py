@@ -38,19 +38,19 @@ def measure() -> list[Row]:
 
 
 def _requests() -> list[Row]:
-    few = _chat(BUILTINS)
+    few = chat_with(BUILTINS)
     many = (*BUILTINS, *(_named(f"extra_{n}") for n in range(TOOLS)))
-    deferred, sent = _chat(many), _chat(many, threshold=TOOLS * 2)
-    base = _times(lambda: _request(few))
+    deferred, sent = chat_with(many), chat_with(many, threshold=TOOLS * 2)
+    base = _times(lambda: request_text(few))
     return [
         compare(
             "request",
             f"{TOOLS:,} tools deferred / built-ins",
             base,
-            _times(lambda: _request(deferred)),
+            _times(lambda: request_text(deferred)),
         ),
         compare(
-            "request", f"{TOOLS:,} tools sent / built-ins", base, _times(lambda: _request(sent))
+            "request", f"{TOOLS:,} tools sent / built-ins", base, _times(lambda: request_text(sent))
         ),
     ]
 
@@ -60,16 +60,17 @@ def _named(name: str) -> Tool:
     return replace(read.TOOL, name=name, metadata=metadata, always_load=False)
 
 
-def _chat(tools: Sequence[Tool], threshold: int = 0) -> Chat:
+def chat_with(tools: Sequence[Tool], threshold: int = 0) -> Chat:
+    """Return a chat that has tools, of which those over the threshold are deferred."""
     everything = Group("all", tuple(tool.name for tool in tools))
     toolbox = Toolset(Registry(tools), [everything], ["all"], deferred_threshold=threshold)
     history = History((UserText("go"),))
     return Chat("bench", toolbox, Environment("/"), history=history)
 
 
-def _request(chat: Chat) -> None:
-    """Make the bytes of a request."""
-    json.dumps(OpenAIChat("bench").body(chat.request()))
+def request_text(chat: Chat) -> str:
+    """Return what is sent to the model."""
+    return json.dumps(OpenAIChat("bench").body(chat.request()))
 
 
 def _searches() -> list[Row]:

@@ -40,6 +40,7 @@ LEVELS = (
     "workspace/overlay",
     "agent/execution",
     "agent/permissions agent/undo agent/prompts agent/external",
+    "agent/modes",
     "agent",
     "nvim/render",
     "nvim",
@@ -256,10 +257,11 @@ def one_bridge(package: Package) -> Iterator[Finding]:
 
 
 def late_libraries(package: Package) -> Iterator[Finding]:
-    """Slow libraries are imported where they are used."""
+    """Slow libraries are imported where they are used; the SDK of MCP has loaded its own."""
     for module in package.modules.values():
-        for name, line in package.outside(module, at_top=True):
-            if name in LATE_ONLY:
+        outside = dict(package.outside(module, at_top=True))
+        for name, line in outside.items():
+            if name in LATE_ONLY and "mcp" not in outside:
                 yield Finding(package.path(module, line), "slow library imported at the top", name)
 
 

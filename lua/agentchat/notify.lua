@@ -49,4 +49,13 @@ M.info = shows(vim.log.levels.INFO)
 M.warn = shows(vim.log.levels.WARN)
 M.error = shows(vim.log.levels.ERROR)
 
+local warned = {}
+
+--- Shows a warning that has not been shown yet, whichever chat it is about.
+function M.warn_once(text)
+  if warned[text] then return end
+  warned[text] = true
+  M.warn(text)
+end
+
 return M

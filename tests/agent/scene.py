@@ -73,6 +73,7 @@ class KeptScreen:
 
     def __init__(self) -> None:
         self.users: list[str] = []
+        self.recalled: tuple[str, ...] = ()
         self.given_back = 0
         self.mentions: list[str] = []
         self.said = ""
@@ -88,6 +89,16 @@ class KeptScreen:
 
     def add_user_message(self, text: str) -> None:
         self.users.append(text)
+
+    def recall_prompts(self, texts: Sequence[str], title: str) -> None:
+        self.recalled = (*texts, title)
+
+    async def prepend(self, draw: Callable[[], None], *, continues: bool) -> None:
+        said, self.said = self.said, ""
+        users, self.users = self.users, []
+        draw()
+        self.said += said
+        self.users += users
 
     def restore_prompt(self) -> None:
         self.given_back += 1
@@ -116,7 +127,7 @@ class KeptScreen:
         self.notes.append((level, text))
         self._changed.set()
 
-    def retry(self, text: str) -> None:
+    def show_activity(self, text: str, seconds: float = 0) -> None:
         self.add_note("info", text)
 
     def notify(self, level: str, text: str) -> None:

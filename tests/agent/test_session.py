@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.errors import StalePreview, ToolError, Unreachable, UserError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Note, Reply, Usage
-from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
+from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, StoppedUsage, TextDelta
 from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Environment, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.core.tools.toolset import Toolset
@@ -31,7 +32,7 @@ DONE = Reply("Done.")
 def tool(run: Callable[..., Any], name: str = "t", **about: Any) -> Tool:
     about.setdefault("asks", False)
     base = a_tool(name, **about)
-    return Tool(**{**{f: getattr(base, f) for f in base.__dataclass_fields__}, "steps": (run,)})
+    return replace(base, steps=(run,))
 
 
 async def works(arguments: Any, context: ToolContext) -> str:
@@ -121,7 +122,7 @@ async def test_steps_feed_each_other_and_an_error_ends_the_chain(tmp_path: Path)
         return {"given": context.last_output.text}
 
     chain = tool(first)
-    chain = Tool(**{**vars(chain), "steps": (first, second, third)})
+    chain = replace(chain, steps=(first, second, third))
     batch = calls(a_call("1", "t"), a_call("2", "t", '{"fail": true}'))
     scene = Scene(tmp_path, [batch, DONE], chain)
     await scene.play()
@@ -175,15 +176,21 @@ async def test_stop_in_mid_stream_keeps_the_text_so_far(tmp_path: Path) -> None:
     async def slow(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
         on_piece(TextDelta("half an ans"))
         on_piece(CallDelta("1", "t", '{"pa'))
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            on_piece(StoppedUsage(used))
         return DONE
 
+    used = Usage(900, 3, 903, 0.25, is_lower_bound=True)
     scene = Scene(tmp_path, [slow, DONE], tool(works))
     scene.session.send("go")
     await scene.screen.until(lambda: "1" in scene.screen.blocks)
     scene.session.stop()
     await scene.finished()
-    assert scene.chat.history.messages[-1] == Reply("half an ans", finish="cancelled")
+    stopped = Reply("half an ans", finish="cancelled", usage=used, model="scripted")
+    assert scene.chat.history.messages[-1] == stopped
+    assert scene.chat.spending.chat.cost == 0.25
     assert scene.screen.blocks["1"][-1].state == "cancelled"
     assert await scene.play("again") == "stop"
 
@@ -438,7 +445,7 @@ async def test_a_reject_that_raises_passes_unchanged_and_keeps(tmp_path: Path) -
 async def test_the_newest_preview_is_resolved_first(tmp_path: Path) -> None:
     first, second = Stager(label="Stage: a"), Stager(label="Stage: b")
     both = calls(a_call("1", "stage"), a_call("2", "later"))
-    later = Tool(**{**vars(second.tool), "name": "later"})
+    later = replace(second.tool, name="later")
     script = [both, a_resolve("3", "discard"), a_resolve("4"), DONE]
     scene = Scene(tmp_path, script, first.tool, later)
     await scene.play("go", "accept")

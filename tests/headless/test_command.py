@@ -89,17 +89,19 @@ def test_what_would_ask_is_denied_with_the_rule_that_allows_it(
     assert not (home.project / "new.txt").exists()
 
 
-def test_a_rule_of_the_settings_allows_it(
+def test_rules_and_options_of_the_settings_count(
     home: Home, model_server: ModelServer, tmp_path: Path
 ) -> None:
     settings = tmp_path / "ci.json"
     rule = {"action": "allow", "tool": "write", "path": "*.txt"}
-    settings.write_text(json.dumps({"rules": [rule]}), encoding="utf-8")
+    options = {"opts": {"write": {"system_prompt": "Write plain text."}}}
+    settings.write_text(json.dumps({"rules": [rule], "tools": options}), encoding="utf-8")
     model_server.script(WRITE, text("Made."))
     events = home.events("--settings", str(settings), "make a file")
     assert (home.project / "new.txt").read_text(encoding="utf-8") == "made\n"
     tool = next(event for event in events if event["type"] == "tool")
     assert (tool["tool"], tool["status"]) == ("write", "ok")
+    assert "Write plain text." in str(model_server.requests[0].body["messages"])
     assert events[-1]["type"] == "end"
     assert (events[-1]["reason"], events[-1]["answer"]) == ("stop", "Made.")
     assert events[-1]["denied"] == []

@@ -358,13 +358,70 @@ def test_a_path_that_is_dropped_on_the_prompt_becomes_a_mention(drawn: Drawn) ->
     assert drawn.prompt() == "#file:src/greet.py #file:{my notes.md} #dir:src /no/such/file"
 
 
-def test_the_size_of_what_is_attached_is_shown(drawn: Drawn) -> None:
-    drawn.editor.lua("vim.fn.writefile({ ('x'):rep(2047) }, 'big.txt')")
-    drawn.editor.keys("Gi#file:big.txt<CR>#file:gone.txt<CR>#file:big.txt:1-2")
-    shown = [
-        mark["more"]["virt_text"][0][0] for mark in marks(drawn) if mark["more"].get("virt_text")
+def listed(drawn: Drawn) -> list[str]:
+    """The list of attachments as it is seen: the lines of the chat's window above its prompt."""
+    column = drawn.editor.eval("win_screenpos(0)[1]") - 1
+    lines = [line[column:].rstrip() for line in drawn.editor.screen()]
+    return lines[lines.index("Attached · dd on a line removes it") + 1 : lines.index("## You") - 1]
+
+
+def test_what_the_prompt_attaches_is_listed_above_it_with_sizes(drawn: Drawn) -> None:
+    drawn.editor.lua(
+        "vim.fn.writefile({ ('x'):rep(2047) }, 'big.txt')\n"
+        "vim.cmd('wincmd p | edit notes.txt | normal! GVy')\n"
+        "vim.cmd('wincmd p')"
+    )
+    drawn.editor.keys(
+        "Gi#file:big.txt and #buffer<CR>#file:gone.txt #file:big.txt:1-2 #file:big.txt<CR>"
+    )
+    drawn.editor.keys("#dir:src #selection #diff #buffer:99 #diagnostics")
+    assert listed(drawn) == [
+        "#file:big.txt      2.0 KiB",
+        "#buffer            14 B · notes.txt",
+        "#file:gone.txt     not found",
+        "#file:big.txt:1-2  2 lines",
+        "#dir:src           the names of its files",
+        "#selection         5 B · notes.txt, line 3",
+        "#diff              read when it is sent",
+        "#buffer:99         buffer 99 is not loaded",
     ]
-    assert shown == [" 2.0 KiB", " not found"]
+    drawn.editor.keys("<Esc>")
+    assert listed(drawn)[8:] == ["#diagnostics       0 diagnostics"]
+    assert "AgentChatMention" in drawn.groups("#dir:src")
+    drawn.editor.keys("<CR>")
+    assert drawn.lines() == ["## You", "", ""]
+
+
+def test_dd_on_a_line_of_the_list_removes_the_mention_from_the_prompt(drawn: Drawn) -> None:
+    drawn.editor.keys("Gi#diff<CR>look at #buffer, then at #dir:src<Esc>")
+    drawn.editor.keys("ggjdd")
+    assert drawn.lines()[:3] == ["Attached", "#buffer", "#dir:src"]
+    assert drawn.prompt() == "look at #buffer, then at #dir:src"
+    drawn.editor.keys("dd")
+    assert drawn.prompt() == "look at, then at #dir:src"
+    drawn.editor.keys("dd")
+    assert drawn.lines() == ["## You", "", "look at, then at"]
+    drawn.editor.keys("uu")
+    assert drawn.lines()[:3] == ["Attached", "#buffer", "#dir:src"]
+    assert drawn.prompt() == "look at #buffer, then at #dir:src"
+
+
+def test_the_agent_writes_above_the_list_of_attachments(drawn: Drawn) -> None:
+    drawn.editor.keys("Gi#diff ")
+    drawn.say("one\n\n```\ntwo")
+    drawn.draw(("block", "x", {"title": "ls", "state": "done"}))
+    drawn.editor.keys("<C-x><C-o>#buf<C-x><C-o>")
+    drawn.draw(("message", "note", "noted"))
+    drawn.editor.keys("<C-y> ")
+    assert drawn.lines() == [
+        "## Agent", "", "one", "", "```", "two", "", "▸ ls · done", "", "noted", "",
+        "Attached", "#diff", "#buffer", "", "## You", "", "#diff #buffer ",
+    ]  # fmt: skip
+    drawn.editor.keys("<Esc>")
+    drawn.editor.command("edit!")
+    assert listed(drawn) == ["#diff    read when it is sent", "#buffer  1 B · buffer 1"]
+    drawn.editor.keys("ggdG")
+    assert "Attached" not in drawn.lines()
 
 
 CLIPBOARD = """

@@ -71,6 +71,20 @@ def test_a_line_says_for_how_long_nothing_came_and_moves_nothing(drawn: Drawn) -
     assert "stops" not in "\n".join(drawn.editor.screen())
 
 
+def test_retries_take_the_place_of_that_line_and_leave_nothing_behind(drawn: Drawn) -> None:
+    drawn.draw(("message", "user", "go"), ("status", {"state": "running"}))
+    before = drawn.lines()
+    drawn.draw(("activity", "The server answered 429 (try 1 of 4)", 2), ("activity", "try 2", 0.5))
+    drawn.editor.wait_screen("● try 2, waiting 0 of 0 s · <C-c> stops")
+    drawn.editor.wait_screen("● try 2, trying again 0 s · <C-c> stops")
+    drawn.draw(("activity", "The server answered 429 (try 3 of 4)", 60))
+    drawn.editor.wait_screen("…, waiting 0 of 1 min 0 s · <C-c> stops")
+    assert drawn.lines() == before
+    drawn.draw(("activity", "try 4", 60), ("message", "agent", "Hello."))
+    assert "stops" not in "\n".join(drawn.editor.screen())
+    assert "Hello." in drawn.lines()
+
+
 @pytest.mark.parametrize("text", ["a\0b", "\x1b[31mred", "\u202eevil", "\x07", "a\r\nb", "\x7f"])
 def test_control_characters_are_drawn_as_they_are(drawn: Drawn, text: str) -> None:
     drawn.say(text)
@@ -303,15 +317,6 @@ def test_a_selection_in_the_transcript_holds_nothing_up(drawn: Drawn) -> None:
     drawn.editor.keys("ggV")
     drawn.draw(("message", "agent", ""), ("text", "two"))
     assert "two" in drawn.lines()
-
-
-def test_retries_are_one_line_that_is_replaced(drawn: Drawn) -> None:
-    drawn.draw(("message", "user", "go"), ("retry", "try 1"), ("retry", "try 2"))
-    drawn.draw(("retry", "try 3"))
-    assert drawn.lines()[:6] == ["## You", "", "go", "", "try 3", ""]
-    assert "AgentChatNote" in drawn.groups("try 3")
-    drawn.draw(("message", "agent", ""), ("text", "Hello."), ("finish",), ("retry", "try 1"))
-    assert [line for line in drawn.lines() if "try" in line] == ["try 3", "try 1"]
 
 
 def test_a_listener_of_an_event_finds_all_that_was_drawn_with_it(drawn: Drawn) -> None:

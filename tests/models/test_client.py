@@ -241,7 +241,7 @@ async def test_a_wait_of_days_is_cut_to_a_minute_and_can_be_cancelled(
     server.script(status(429, Retry_After=date))
     seen: list[Piece] = []
     await _cancelled_at_first_piece(make(), seen)
-    assert seen == [RetryDelay(60.0, "The server answered 429 (try 1 of 4).")]
+    assert seen == [RetryDelay(60.0, "The server answered 429 (try 1 of 4)")]
     assert len(server.requests) == 1
 
 

@@ -65,6 +65,11 @@ def test_a_count_between_the_two_is_a_conversation_that_was_cut() -> None:
     assert "cut the conversation" in warning
 
 
+def test_a_request_that_forces_a_tool_is_not_judged_for_that_tool_may_be_sent_alone() -> None:
+    forced = replace(with_tools(12_000, 60_000), forced="resolve")
+    assert TokenEstimate().check(forced, 4_096) is None
+
+
 def test_the_estimate_learns_from_the_server() -> None:
     estimate = TokenEstimate()
     assert estimate.check(said(40_000), 10_000) is None

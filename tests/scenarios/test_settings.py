@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
-
-import pytest
 
 from tests.conftest import StartEditor, connected
 from tests.support.chat import Chat
@@ -12,36 +11,44 @@ from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
 from tests.support.replies import text
 
-WRONG: list[tuple[dict[str, Any], list[str]]] = [
-    ({"modle": {}}, ["modle", "model"]),
-    ({"model": {"base_ulr": "x"}}, ["base_ulr", "base_url"]),
-    ({"tools": {"max_paralel": 3}}, ["max_paralel", "max_parallel"]),
-    ({"tools": {"max_parallel": "three"}}, ["max_parallel"]),
-    ({"mode": "aks"}, ["mode", "aks", "ask"]),
-    ({"ui": {"prompt_delay_ms": "soon"}}, ["prompt_delay_ms"]),
-    ({"rules": [{"action": "permit"}]}, ["rules", "deny"]),
+WRONG: dict[str, Any] = {
+    "modle": {},
+    "model": {"base_ulr": "x"},
+    "tools": {"max_paralel": 3, "max_parallel": "three", "default": ["agent", "raed"]},
+    "mode": "aks",
+    "ui": {"prompt_delay_ms": "soon"},
+    "rules": [{"action": "permit"}, {"acton": "deny"}],
+}
+
+REPORTED = [
+    ["modle", "model"],
+    ["base_ulr", "base_url"],
+    ["max_paralel", "max_parallel"],
+    ["max_parallel must", "whole number"],
+    ["mode must", "aks", "ask"],
+    ["prompt_delay_ms"],
+    ["rules[1]", "deny"],
+    ["rules[2]", "acton", "did you mean action"],
+    ["raed", "tools.default", "did you mean read"],
 ]
+"""Words of each line."""
 
 
-@pytest.mark.parametrize(("settings", "words"), WRONG, ids=lambda value: str(value)[:30])
-def test_a_wrong_setting_is_reported_once_and_the_rest_applies(
-    start_editor: StartEditor,
-    model_server: ModelServer,
-    settings: dict[str, Any],
-    words: list[str],
+def test_wrong_settings_are_reported_once_and_the_rest_applies(
+    start_editor: StartEditor, model_server: ModelServer
 ) -> None:
-    editor = start_editor(settings, env=connected(model_server))
+    editor = start_editor(WRONG, env=connected(model_server))
     assert editor.notices == []
-    chat = Chat.open(editor)
-    notice = editor.wait_notice(words[0])
-    assert notice.startswith("agentchat: ")
-    assert "\n" not in notice
-    assert [word for word in words if word not in notice] == []
-    model_server.script(text("ok"), text("ok"))
-    chat.play("hello")
-    chat.play("again")
-    Chat.open(editor, "vertical AgentChat!")
-    assert len([n for n in editor.notices if words[0] in n.text]) == 1
+    model_server.always(text("ok"))
+    Chat.open(editor).play("hello")
+    Chat.open(editor, "vertical AgentChat!").play("again")
+    for words in REPORTED:
+        notice = editor.wait_notice(re.escape(words[0]))
+        assert notice.startswith("agentchat: ")
+        assert "\n" not in notice
+        assert [word for word in words if word not in notice] == []
+    assert len(editor.notices) == len(REPORTED)
+    assert "bash" in model_server.requests[-1].tools
 
 
 def test_settings_that_are_no_table_are_reported(start_editor: StartEditor) -> None:

@@ -1,10 +1,12 @@
 """An MCP server on loopback that wants a login, and the authorization server that it names.
 
-Both are one HTTP server. It speaks just enough of the protocol to list a tool and to call it.
+Both are one HTTP server. It speaks just enough of the protocol to list a tool and to call it. At
+``/open`` nobody needs a login; the tool answers with 100 MB there, as JSON, events or gzip.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,12 +17,18 @@ TOOL = {"name": "whoami", "inputSchema": {"type": "object"}}
 
 
 class LoginServer:
-    """``tokens`` are the valid ones; ``issuer`` is sent back with the code; ``expires_in`` in s."""
+    """``tokens`` are the valid ones, which expire in ``expires_in`` seconds.
+
+    ``clients`` asked for a token, ``issuer`` is sent back with the code. It
+    refuses the tokens that it gives out if it ``forgets`` them.
+    """
 
     def __init__(self) -> None:
         self.tokens: set[str] = set()
         self.grants: list[str] = []
+        self.clients: list[str] = []
         self.expires_in = 3600
+        self.forgets = False
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self.base = f"http://127.0.0.1:{self._http.server_port}"
         self.url = f"{self.base}/mcp"
@@ -43,6 +51,7 @@ class LoginServer:
                 "registration_endpoint": f"{self.base}/register",
                 "response_types_supported": ["code"],
                 "code_challenge_methods_supported": ["S256"],
+                "client_id_metadata_document_supported": True,
                 "authorization_response_iss_parameter_supported": True,
             }
         return None
@@ -50,9 +59,10 @@ class LoginServer:
     def grant(self, form: dict[str, str]) -> dict[str, Any]:
         """Give a new token, for a code or a refresh token."""
         self.grants.append(form["grant_type"])
+        self.clients.append(form["client_id"])
         assert form["grant_type"] == "refresh_token" or form["code_verifier"]
         token = f"token-{len(self.grants)}"
-        self.tokens = {token}
+        self.tokens = set() if self.forgets else {token}
         return {
             "access_token": token,
             "token_type": "Bearer",
@@ -101,6 +111,10 @@ def _handler(server: LoginServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901
                 self._send(200, server.grant(form))
             elif self.path == "/elsewhere":
                 self._send(307, None, Location="http://localhost:1/mcp")
+            elif self.path == "/open" and '"tools/call"' in body:
+                self._send_much(json.loads(body)["params"]["arguments"]["form"])
+            elif self.path == "/open":
+                self._send(200, answer(json.loads(body)))
             else:
                 self._answer(body)
 
@@ -121,6 +135,21 @@ def _handler(server: LoginServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
+
+        def _send_much(self, form: str) -> None:
+            """Send the body until the client has had enough."""
+            head, chunk = b'{"jsonrpc": "2.0", "id": 1, "result": "', b"x" * 1_000_000
+            self.send_response(200)
+            kind = "text/event-stream" if form == "events" else "application/json"
+            self.send_header("Content-Type", kind)
+            if form == "gzip":
+                self.send_header("Content-Encoding", "gzip")
+            self.end_headers()
+            with contextlib.suppress(ConnectionError):
+                self.wfile.write(b"data: " + head if form == "events" else head)
+                for _ in range(100):
+                    self.wfile.write(chunk)
+            self.close_connection = True
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

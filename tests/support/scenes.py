@@ -75,10 +75,10 @@ def prompt(editor: Editor, server: ModelServer) -> None:
 
 
 def attached(editor: Editor, server: ModelServer) -> None:
-    """A prompt with attached files."""
+    """A prompt with attachments."""
     editor.command("edit src/greet.py")
     chat = Chat.open(editor)
-    chat.type("#file:src/greet.py\n#file:gone.py\nlook at #buffer and @grep")
+    chat.type("Does #buffer need #dir:src and #file:gone.py? Use @grep")
     editor.screen()
 
 

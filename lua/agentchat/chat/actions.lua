@@ -1,5 +1,6 @@
 --- What a user does with chats: open, send, stop, resume, close.
 local apply = require('agentchat.chat.apply')
+local attachments = require('agentchat.prompt.attachments')
 local buffer = require('agentchat.chat.buffer')
 local context = require('agentchat.prompt.context')
 local draft = require('agentchat.prompt.draft')
@@ -80,6 +81,7 @@ function M.new(saved, url, number)
     outbox = {},
     asked = {},
     waiting = {},
+    attached = attachments.new(),
     names = mentions.BUILTIN,
     transcript = messages.new(),
     recall = recall.new(),
@@ -279,6 +281,13 @@ end
 function M.apply(id, ops)
   local chat = registry.get(id)
   if chat and api.nvim_buf_is_loaded(chat.buf) then apply.apply(chat, ops) end
+end
+
+--- Draws older messages above the others; Python draws the next ones then.
+function M.prepend(id, ops, part)
+  local chat = registry.get(id)
+  if not chat or not api.nvim_buf_is_loaded(chat.buf) then return end
+  apply.prepend(chat, ops, part, function() host.send('prepended', { chat = id }) end)
 end
 
 local function close(chat)

@@ -1,5 +1,6 @@
 --- One line that says what a running chat waits for, and for how long. It is drawn over the blank line
 --- above the prompt: nothing moves when it comes and goes.
+local layout = require('agentchat.ui.layout')
 local marks = require('agentchat.transcript.marks')
 
 local M = {}
@@ -8,6 +9,11 @@ local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.activity')
 
 local QUIET_MS = 1000 -- without anything new, before the line is shown
+local STOP = ' · <C-c> stops'
+
+---@class agentchat.Activity
+---@field text string what Python waits for
+---@field delay integer ms until it tries again
 
 local function clear(chat)
   if api.nvim_buf_is_loaded(chat.buf) then api.nvim_buf_clear_namespace(chat.buf, ns, 0, -1) end
@@ -15,15 +21,8 @@ end
 
 --- Something was written to the chat, or it has ended.
 function M.reset(chat)
-  chat.quiet_since = vim.uv.now()
+  chat.quiet_since, chat.activity = vim.uv.now(), nil
   clear(chat)
-end
-
-local function doing(chat)
-  for _, block in pairs(chat.transcript.blocks) do
-    if block.state == 'running' then return 'running ' .. (block.tool or 'a tool') end
-  end
-  return 'thinking'
 end
 
 local function elapsed(ms)
@@ -32,19 +31,40 @@ local function elapsed(ms)
   return ('%d min %d s'):format(math.floor(seconds / 60), seconds % 60)
 end
 
---- Draws the line of a running chat; a line about a retry says the same already.
+local function running_tool(chat)
+  for _, block in ipairs(chat.transcript.blocks) do
+    if block.state == 'running' then return 'running ' .. (block.tool or 'a tool') end
+  end
+end
+
+---@param quiet integer ms since something was written
+---@return string what, string how_long
+local function doing(chat, quiet)
+  local activity = chat.activity
+  if not activity then return running_tool(chat) or 'thinking', ' ' .. elapsed(quiet) end
+  if activity.delay == 0 then return activity.text, ' ' .. elapsed(quiet) end
+  if quiet >= activity.delay then
+    return activity.text, ', trying again ' .. elapsed(quiet - activity.delay)
+  end
+  local waited = (', waiting %d of %s'):format(quiet / 1000, elapsed(activity.delay))
+  return activity.text, waited
+end
+
+--- Draws the line of a running chat, unless something was written just now.
 function M.draw(chat)
   if not api.nvim_buf_is_loaded(chat.buf) then return end
   clear(chat)
   local quiet = vim.uv.now() - (chat.quiet_since or chat.since or vim.uv.now())
-  if quiet < QUIET_MS or chat.transcript.retry then return end
+  if quiet < QUIET_MS and not chat.activity then return end
   local row = marks.header(chat) - 1
   if row < 0 or api.nvim_buf_get_lines(chat.buf, row, row + 1, false)[1] ~= '' then return end
+  local what, how_long = doing(chat, quiet)
+  local room = layout.room(chat.buf) - api.nvim_strwidth('● ' .. how_long .. STOP)
   api.nvim_buf_set_extmark(chat.buf, ns, row, 0, {
     virt_text = {
       { '● ', 'AgentChatRunning' },
-      { ('%s %s'):format(doing(chat), elapsed(quiet)), 'AgentChatFact' },
-      { ' · <C-c> stops', 'AgentChatPlaceholder' },
+      { layout.cut(what, math.max(room, 8)) .. how_long, 'AgentChatFact' },
+      { STOP, 'AgentChatPlaceholder' },
     },
     virt_text_pos = 'overlay',
   })

@@ -13,16 +13,18 @@ local api = vim.api
 ---@field status agentchat.Status
 ---@field since? integer ms, when the state of the status began
 ---@field quiet_since? integer ms, when something was last written to it
+---@field activity? agentchat.Activity what it waits for, if Python has said so
 ---@field outbox string[] sent, and not yet accepted by Python
 ---@field names agentchat.Name[] what can be mentioned
 ---@field todo? agentchat.TodoItem[] its todo list
 ---@field commands? agentchat.SlashCommand[] those Python offers, once it has reported them
 ---@field header integer extmark of the prompt's header
 ---@field transcript agentchat.Transcript
+---@field attached agentchat.Attachments
 ---@field undo agentchat.PromptUndo
 ---@field recall agentchat.Recall
 ---@field asked table<string, string> tools of the approval requests without a response, by id
----@field waiting fun()[] writes that wait for a completion or a selection to end
+---@field waiting agentchat.Write[] writes that wait for a completion or a selection to end
 ---@field kept? { lines: string[], marks: agentchat.SavedMarks } of an unloaded buffer
 ---@field selection? agentchat.Selection what `#selection` means in the next message, if it was given
 ---@field resumed boolean it was on disk when it was opened

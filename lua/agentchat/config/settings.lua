@@ -65,17 +65,10 @@ local function read(buf)
   return settings, problems
 end
 
-local reported = {}
-
 --- The settings that apply to a buffer, with what is wrong in them left out and reported once.
 function M.get(buf)
   local settings, problems = read(buf)
-  for _, problem in ipairs(problems) do
-    if not reported[problem] then
-      reported[problem] = true
-      notify.warn(problem)
-    end
-  end
+  vim.tbl_map(notify.warn_once, problems)
   return settings
 end
 

@@ -83,10 +83,15 @@ local function name_of(chat, buf)
   return vim.fs.relpath(chat.cwd, name) or name
 end
 
+--- Why nothing of a buffer can be attached.
+local function buffer_problem(buf)
+  if not buf then return 'no file is open' end
+  if not api.nvim_buf_is_loaded(buf) then return ('buffer %d is not loaded'):format(buf) end
+end
+
 local function capture_buffer(chat, buf)
-  if not buf or not api.nvim_buf_is_loaded(buf) then
-    return { problem = buf and ('buffer %d is not loaded'):format(buf) or 'no file is open' }
-  end
+  local problem = buffer_problem(buf)
+  if problem then return { problem = problem } end
   local path = api.nvim_buf_get_name(buf)
   -- A remote workspace has no local files: there the text itself is sent.
   if path ~= '' and vim.bo[buf].buftype == '' and not chat.remote then
@@ -117,21 +122,37 @@ function M.range(first, last)
   return same and selected or { buf = buf, from = { first, 0 }, to = { last, vim.v.maxcol } }
 end
 
-local function capture_selection(chat)
+local NO_SELECTION = 'there is no selection'
+
+---@class agentchat.SelectedText what `#selection` means now
+---@field buf integer
+---@field from [integer, integer] line from 1 and byte column
+---@field to [integer, integer] the same, the last column excluded
+---@field lines string which lines, in words
+
+---@return agentchat.SelectedText?
+local function selected_text(chat)
   local given = chat.selection
   if given and not api.nvim_buf_is_loaded(given.buf) then given = nil end
   local work = not given and work_buffer() or nil
   local selected = given or (work and last_selection(work))
-  if not selected then return { problem = 'there is no selection' } end
+  if not selected then return nil end
   local buf, from, to = selected.buf, selected.from, selected.to
   local last = api.nvim_buf_get_lines(buf, to[1] - 1, to[1], false)[1] or ''
   -- The mark is on the first byte of the last character; a line-wise one beyond the line.
   local stop = to[2] < #last and to[2] + vim.str_utf_end(last, to[2] + 1) + 1 or #last
-  local text = api.nvim_buf_get_text(buf, from[1] - 1, from[2], to[1] - 1, stop, {})
-  local where = from[1] == to[1] and ('line %d'):format(from[1])
+  local lines = from[1] == to[1] and ('line %d'):format(from[1])
     or ('lines %d-%d'):format(from[1], to[1])
+  return { buf = buf, from = from, to = { to[1], stop }, lines = lines }
+end
+
+local function capture_selection(chat)
+  local selected = selected_text(chat)
+  if not selected then return { problem = NO_SELECTION } end
+  local buf, from, to = selected.buf, selected.from, selected.to
+  local text = api.nvim_buf_get_text(buf, from[1] - 1, from[2], to[1] - 1, to[2], {})
   return {
-    name = ('the selection in %s (%s)'):format(name_of(chat, buf), where),
+    name = ('the selection in %s (%s)'):format(name_of(chat, buf), selected.lines),
     text = table.concat(text, '\n'),
   }
 end
@@ -146,39 +167,52 @@ local function format_size(bytes)
   return (bytes < 10 and unit > 1 and '%.1f %s' or '%.0f %s'):format(bytes, UNITS[unit])
 end
 
-local function buffer_size(buf)
-  if not buf or not api.nvim_buf_is_loaded(buf) then return nil end
-  return math.max(api.nvim_buf_get_offset(buf, api.nvim_buf_line_count(buf)), 0)
+local function plural(count, noun) return ('%d %s%s'):format(count, noun, count == 1 and '' or 's') end
+
+---@type table<string, fun(chat: agentchat.Chat, value: string): string, boolean?> by the kind of a
+--- mention: its size or the like, and whether there is nothing to attach
+local DESCRIPTIONS = {}
+
+function DESCRIPTIONS.buffer(chat, value)
+  local buf = value ~= '' and tonumber(value) or work_buffer()
+  local problem = buffer_problem(buf)
+  if problem then return problem, true end
+  local size = math.max(api.nvim_buf_get_offset(buf, api.nvim_buf_line_count(buf)), 0)
+  return ('%s · %s'):format(format_size(size), name_of(chat, buf))
 end
 
----@return integer? bytes, boolean? is_missing
-local function size_of(chat, name)
-  local number = name:match('^#buffer:(%d+)$')
-  if number or name == '#buffer' then
-    return buffer_size(number and tonumber(number) or work_buffer())
-  end
-  local path = name:match('^#file:{?([^{}]+)}?$')
-  if not path or chat.remote then return nil end
-  local is_part = path:find(':%d+%-?%d*$') ~= nil
-  local whole = path:gsub(':%d+%-?%d*$', '')
-  local full = vim.startswith(whole, '/') and whole or vim.fs.joinpath(chat.cwd, whole)
-  local stat = vim.uv.fs_stat(full)
-  if not stat then return nil, true end
-  return not is_part and stat.type == 'file' and stat.size or nil
+function DESCRIPTIONS.selection(chat)
+  local selected = selected_text(chat)
+  if not selected then return NO_SELECTION, true end
+  local function offset(at) return api.nvim_buf_get_offset(selected.buf, at[1] - 1) + at[2] end
+  local size = format_size(offset(selected.to) - offset(selected.from))
+  return ('%s · %s, %s'):format(size, name_of(chat, selected.buf), selected.lines)
 end
 
-local MEASURED = 4 -- mentions of one line whose size is shown
+function DESCRIPTIONS.file(chat, value)
+  local path, first, last = value:match('^(.-):(%d+)%-?(%d*)$')
+  path = path or value
+  local stat = vim.uv.fs_stat(vim.startswith(path, '/') and path or vim.fs.joinpath(chat.cwd, path))
+  if not stat then return 'not found', true end
+  if first then return plural((tonumber(last) or first) - first + 1, 'line') end
+  return format_size(stat.size)
+end
 
---- The sizes of what a line attaches, as virtual text.
----@param found agentchat.Mention[]
-function M.sizes(chat, found)
-  local out = {}
-  for i = 1, math.min(#found, MEASURED) do
-    local size, is_missing = size_of(chat, found[i].name)
-    if is_missing then table.insert(out, { ' not found', 'AgentChatError' }) end
-    if size then table.insert(out, { ' ' .. format_size(size), 'AgentChatPlaceholder' }) end
-  end
-  return out
+DESCRIPTIONS.dir = function(chat, value)
+  local text, is_missing = DESCRIPTIONS.file(chat, value)
+  return is_missing and text or 'the names of its files', is_missing
+end
+
+function DESCRIPTIONS.diagnostics() return plural(#vim.diagnostic.get(), 'diagnostic') end
+
+--- What is known of a mention before it is sent.
+---@return string text, boolean? is_missing whether there is nothing to attach
+function M.describe(chat, name)
+  local kind, value = name:match('^#(%l+):?{?([^{}]*)}?$')
+  local is_far = chat.remote and (kind == 'file' or kind == 'dir')
+  local describe = not is_far and DESCRIPTIONS[kind]
+  if describe then return describe(chat, value) end
+  return 'read when it is sent'
 end
 
 --- What the editor has for one mention; nil if Python finds it.

@@ -1,4 +1,5 @@
 --- The prompt region: everything below the last header, and what is drawn on it.
+local attachments = require('agentchat.prompt.attachments')
 local context = require('agentchat.prompt.context')
 local lines = require('agentchat.transcript.text')
 local marks = require('agentchat.transcript.marks')
@@ -107,14 +108,8 @@ local function draw_mentions(chat, row, text)
     for _, found in ipairs(mentions.find(text[i])) do
       if known[found.name] then draw_mention(chat, row + i, found) end
     end
-    local attached = context.find(text[i])
-    for _, found in ipairs(attached) do
+    for _, found in ipairs(context.find(text[i])) do
       draw_mention(chat, row + i, found)
-    end
-    local sizes = context.sizes(chat, attached)
-    if #sizes > 0 then
-      local opts = { virt_text = sizes, virt_text_pos = 'eol' }
-      api.nvim_buf_set_extmark(chat.buf, ns, row + i, 0, opts)
     end
   end
 end
@@ -140,8 +135,9 @@ local function draw_command(chat, row, text)
   end
 end
 
---- Draws placeholder, outbox and mentions again.
+--- Draws placeholder, outbox and mentions again, and lists what is attached.
 function M.refresh(chat)
+  attachments.update(chat)
   local row = marks.header(chat)
   local text = marks.prompt_lines(chat)
   api.nvim_buf_clear_namespace(chat.buf, ns, row, -1)

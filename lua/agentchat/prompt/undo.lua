@@ -12,7 +12,7 @@ local KEPT = 200
 ---@class agentchat.PromptUndo
 ---@field past string[] texts of the prompt, the newest last
 ---@field future string[]
----@field tick integer changedtick after the agent's last write
+---@field tick integer changedtick after the agent's last write; -1 if the user changed the prompt since
 ---@field session integer counts stays in insert mode
 ---@field typed? integer the stay the newest text of `past` was typed in
 
@@ -30,6 +30,16 @@ function M.keep(chat)
   table.insert(undo.past, text)
   undo.future = {}
   if #undo.past > KEPT then table.remove(undo.past, 1) end
+end
+
+--- Whether a line of the prompt is held by its number: where a completion began, or a selection.
+--- Neovim does not move those with the text, and would put a word or an operator in the wrong place.
+---@param any? boolean any line of the chat, and not only of the prompt
+function M.is_held(chat, any)
+  if api.nvim_get_current_buf() ~= chat.buf then return false end
+  if vim.fn.state('a') ~= '' then return true end
+  local selecting = api.nvim_get_mode().mode:find('^[vVsS\22\19]')
+  return selecting ~= nil and (any or vim.fn.line('v') - 1 > marks.header(chat))
 end
 
 --- Writes to a buffer so that nothing of it can be undone, nor anything before it.
@@ -53,6 +63,7 @@ end
 local function replace_prompt(chat, text)
   chat.undo.tick = api.nvim_buf_get_changedtick(chat.buf)
   M.write_as_agent(chat, function() marks.set_prompt(chat, text) end)
+  chat.undo.tick = -1 -- what is drawn on the prompt follows, as after a change of the user's
 end
 
 local function tree_has_more()

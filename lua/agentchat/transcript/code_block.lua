@@ -17,7 +17,7 @@ local function text_start(chat, row)
     local header = marks.find(chat.buf, id)
     if header and header <= row then start = math.max(start, header + 1) end
   end
-  for _, block in pairs(chat.transcript.blocks) do
+  for _, block in ipairs(chat.transcript.blocks) do
     local first, _, details = marks.find(chat.buf, block.mark)
     if first and first <= row then start = math.max(start, details.end_row) end
   end
@@ -49,7 +49,7 @@ end
 ---@param row integer 0-based
 ---@return agentchat.CodeBlock?
 function M.find(chat, row)
-  local start, stop = text_start(chat, row), marks.header(chat)
+  local start, stop = text_start(chat, row), marks.transcript_end(chat)
   if row >= stop or row < start then return nil end
   local lines = api.nvim_buf_get_lines(chat.buf, start, stop, false)
   local first, opened = fence_above(lines, row - start + 1)

@@ -131,6 +131,12 @@ function M.header(chat)
   return row
 end
 
+--- The row below the transcript: that of the list of attachments, else of the prompt's header.
+function M.transcript_end(chat)
+  local header = M.header(chat)
+  return math.min(M.find(chat.buf, chat.attached.mark) or header, header)
+end
+
 function M.is_intact(chat)
   local row = M.find(chat.buf, chat.header)
   if not row or row + 1 >= api.nvim_buf_line_count(chat.buf) then return false end

@@ -168,6 +168,16 @@ function M.cut(text, width)
   return kept .. '…'
 end
 
+--- Cells for text in the narrowest window that shows a buffer.
+function M.room(buf)
+  local room = math.huge
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local info = vim.fn.getwininfo(win)[1]
+    room = math.min(room, info.width - info.textoff)
+  end
+  return room
+end
+
 --- A text on the upper edge, with another one at its right end.
 ---@param text string cut where there is no room for it
 ---@param right? string

@@ -6,11 +6,12 @@ import difflib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.prompts.expanded_prompt import prompt_call
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import ToolResult, UserText
 from agentchat.core.prompts.definitions import definition_end, definition_pattern
 from agentchat.core.text import mask_secrets
@@ -38,7 +39,7 @@ ReadResource = Callable[[str, str], Awaitable[ToolOutput | None]]
 UNCHANGED = "(unchanged since it was attached before)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompletedMessage:
     """A message with its attachments, lines about them for the user, and texts of files by path."""
 

@@ -67,7 +67,7 @@ class ChatTools:
             self._toolbox.restore(selection)
         for message in self._chat.history.messages:
             if isinstance(message, ToolResult) and message.name == TOOL_SEARCH:
-                self._toolbox.activate((message.details or {}).get("tools") or ())
+                self._toolbox.activate(message.detail("tools") or ())
 
     def add_mentioned(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Add the tools that a prompt mentions.
@@ -101,6 +101,10 @@ class ChatTools:
             self._view.add_note("info", f"Tools removed: {name}")
         else:
             self._view.notify("warn", f'This chat has no tool or group "{name}".')
+
+    def unknown_names(self) -> tuple[str, ...]:
+        """Return a line for each name in the settings that no tool or group has."""
+        return self._toolbox.unknown_names()
 
     def show(self) -> None:
         """Update the names of tools and groups that a prompt can mention."""

@@ -18,9 +18,9 @@ from agentchat.agent.preparation import Preparation
 from agentchat.agent.status import ModelSource
 from agentchat.agent.stream import ReplyStream, show_result
 from agentchat.core.errors import Cancelled, StalePreview, ToolError, UserError
-from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, UserText
+from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, Usage, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.model import ModelRequest
+from agentchat.core.tools.model import ModelRequest, Piece, StoppedUsage
 from agentchat.core.tools.tool import ShownArguments, ToolOutput
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
@@ -35,9 +35,7 @@ T = TypeVar("T")
 STOP_SECONDS = 1.0
 """The time for all exit hooks and formatting after a stop."""
 
-SUMMARIZING = "Summarising the older part of this chat … <C-c> stops."
-SUMMARIZED = "The older part of this chat was summarised."
-NOT_SUMMARIZED = "The older part of this chat was not summarised."
+SUMMARIZING = "summarising the older part of this chat"
 
 LEAST_SECONDS = 0.05
 """The least time for each of them."""
@@ -226,20 +224,30 @@ class Interpreter:
         return reply
 
     async def _summarize(self, request: ModelRequest) -> Reply:
-        """Ask for a summary; one line shows that, not the text."""
-        self._view.retry(SUMMARIZING)
-        reply = Reply(finish="cancelled")
-        try:
-            reply = await self._model.current().ask(request, lambda piece: None)
-            self._accounts.add(reply)
-            if reply.usage is not None:
-                self._journal.record_request(reply.model, reply.usage)
-        except UserError as error:
-            reply = Reply(error=str(error))
-        finally:
-            self._view.retry(SUMMARIZED if reply.text and not reply.error else NOT_SUMMARIZED)
-            self._view.finish_reply()
+        """Ask for a summary; its text is not shown."""
+        self._view.show_activity(SUMMARIZING)
+        reply = await self._ask_quietly(request)
+        self._accounts.add(reply)
+        if reply.usage is not None:
+            self._journal.record_request(reply.model, reply.usage)
+        self._view.finish_reply()
         return reply
+
+    async def _ask_quietly(self, request: ModelRequest) -> Reply:
+        """Ask the model without showing the answer; a stop returns what was used by then."""
+        used: list[Usage] = []
+
+        def keep_usage(piece: Piece) -> None:
+            if isinstance(piece, StoppedUsage):
+                used.append(piece.usage)
+
+        try:
+            model = self._model.current()
+            return await model.ask(request, keep_usage)
+        except UserError as error:
+            return Reply(error=str(error))
+        except asyncio.CancelledError:
+            return Reply(finish="cancelled", usage=next(iter(used), None), model=model.name)
 
     def _report_budget(self, effect: e.ReportBudget) -> None:
         data = {"scope": effect.scope, "limit": effect.limit, "spent": effect.spent}

@@ -6,10 +6,10 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError, UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.turn.view import View
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class BackgroundJobs:
             self._notifier.notify("error", f"{name} failed: {error!r}. See the log.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Job:
     """Work of a chat outside its turns, like an undo; ``is_command``: the user asked for it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.jobs import BackgroundJobs
@@ -11,6 +11,7 @@ from agentchat.agent.permissions.approvals import Approvals
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.text_file import has_surrogates, why_not_text
 from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.turn.effects import Action, ApprovalResponse, Choice
 from agentchat.core.turn.hunk_decisions import (
     HunkDecision,
@@ -34,7 +35,7 @@ CHANGED = "{} changed: the preview is shown again, look at it first."
 NOT_SHOWN = "There is a newer preview than the one you saw: look at it first."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShownPreview:
     """The preview that the user saw; ``stamp`` is the hash of the change it showed."""
 
@@ -42,7 +43,7 @@ class ShownPreview:
     stamp: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResolveCommand:
     """The user's command about the newest preview."""
 

@@ -1,6 +1,6 @@
 """One chat: its queue of messages, its turns, its jobs and its state.
 
-A session does one thing at a time: first the waiting jobs (undo, redo, recovery, replay) one after
+A session does one thing at a time: first the waiting jobs (undo, redo, recovery) one after
 the other, then a turn if the user sent a message, and so on until nothing is left. Messages sent
 meanwhile wait in one queue; the running turn takes them before its next request.
 """
@@ -17,6 +17,7 @@ from agentchat.agent.accounts import Accounts, Ledger
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
 from agentchat.agent.code_inserts import CodeInserts
+from agentchat.agent.compaction import CompactionCommands
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
@@ -24,29 +25,28 @@ from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.interpreter import Interpreter
 from agentchat.agent.jobs import BackgroundJobs, Job, Jobs
 from agentchat.agent.message_queue import MessageQueue
+from agentchat.agent.modes.mode import STAGE_MODE, Mode
+from agentchat.agent.modes.plan import PlanMode
+from agentchat.agent.modes.stage import Stage
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import RuleStore
-from agentchat.agent.plan_mode import PlanMode
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.preview_actions import PreviewActions
 from agentchat.agent.prompts.expanded_prompt import PromptExpander, TurnModel
 from agentchat.agent.prompts.rules_files import RulesFiles
 from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
-from agentchat.agent.stage import Stage
-from agentchat.agent.status import ModelSource, ObservedFrontend, chat_status
+from agentchat.agent.status import ContextWindow, ModelSource, ObservedFrontend, chat_status
 from agentchat.agent.stream import STOPPED_TURN, replay
 from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
-from agentchat.core.messages import Reply
 from agentchat.core.tools.mentions import CapturedContext
-from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
 from agentchat.core.tools.todo import parse_todo
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
-from agentchat.core.turn.loop import TurnEnd, compact_command, turn
+from agentchat.core.turn.loop import TurnEnd, turn
 from agentchat.core.turn.validate import model_schema
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
@@ -54,14 +54,7 @@ from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 log = logging.getLogger(__name__)
 
-STAGE_MODE = "stage"
-YOLO = "yolo"
-YOLO_IS_OVER = "This chat was in yolo mode. That is not restored: :AgentMode yolo sets it again."
-NO_STAGE = "The mode stays as it is. {}"
-COMPACT_LATER = "The chat is compacted before the next request of this turn."
 COMPACT_BUSY = "A summary can be taken back when the chat is idle: stop it first with :AgentStop."
-NOT_COMPACTED = "This chat is not compacted: there is no summary to take back."
-COMPACTION_UNDONE = "The summary is taken back: the whole conversation is sent again."
 
 CLOSE_SECONDS = 5.0
 """How long closing a chat waits for running work before it cancels that."""
@@ -103,7 +96,7 @@ class Session:
         self._background = BackgroundJobs(view)
         self._warm_up = BackgroundJobs(view)
         self._jobs = Jobs(view, self._background)
-        self._plan_mode = PlanMode(chat, journal)
+        self._window = ContextWindow(chat, model, self._warm_up, observer=self)
         self.commands = commands or SlashCommands()
         if skills is not None:
             self.commands.add(skills)
@@ -149,6 +142,13 @@ class Session:
             view=view,
             journal=journal,
         )
+        self._mode = Mode(
+            PlanMode(chat, journal),
+            self._stage,
+            approvals=self.approvals,
+            view=view,
+            observer=self,
+        )
         runner = ToolRunner(
             workspace,
             view=view,
@@ -191,14 +191,15 @@ class Session:
             max_parallel=max_parallel,
             observer=self,
         )
+        self._compaction = CompactionCommands(
+            chat, interpreter=self._interpreter, view=view, journal=journal, observer=self
+        )
         chat.todo.on_change = self._show_todo
         self._in_turn = False
-        self._wanted_mode = ""
         self._working = False
         self._agent = agent
         if agent is not None:
             agent.wake, agent.stop_turn = self._start_work, self._interpreter.stop
-        self._asked_model: Model | None = None
 
     # --- commands of the user ---------------------------------------------------------------------
 
@@ -249,23 +250,17 @@ class Session:
             focus: what the summary must keep in particular.
         """
         if self._in_turn:
-            self.chat.requested_focus = focus
-            self._view.notify("info", COMPACT_LATER)
+            self._compaction.propose_later(focus)
         else:
-            self._add_command(Job("compact", partial(self._compact, focus), is_command=True))
+            work = partial(self._compaction.propose, focus)
+            self._add_command(Job("compact", work, is_command=True))
 
     def undo_compaction(self) -> None:
         """Send the messages again that the newest summary replaces."""
         if self._in_turn or self._jobs.busy:
             self._view.notify("warn", COMPACT_BUSY)
-        elif not self.chat.context.steps:
-            self._view.notify("warn", NOT_COMPACTED)
         else:
-            self._journal.record_compaction_undone()
-            self.chat.context.undo(self.chat.history)
-            self.chat.asked_at = self.chat.used_tokens()  # the user does not want it now
-            self._view.add_note("info", COMPACTION_UNDONE)
-            self.refresh()
+            self._compaction.undo()
 
     def insert_code(self, path: str, line: int, code: Sequence[str]) -> None:
         """Stage a preview that inserts lines below a line of a file (1-based)."""
@@ -285,30 +280,12 @@ class Session:
 
         The mode ``stage`` begins when its overlay works; if none does, the mode stays.
         """
-        self._wanted_mode = mode
         if mode != STAGE_MODE:
-            self._change_mode(mode)
+            self._mode.change(mode)
         elif self._in_turn:
-            self._background.start(self._enter_stage_mode(), "stage mode")
+            self._background.start(self._mode.enter_stage(), "stage mode")
         else:  # a message that the user sends meanwhile waits for it
-            self._add_job(Job("stage mode", self._enter_stage_mode))
-
-    async def _enter_stage_mode(self) -> None:
-        try:
-            await self._stage.check()
-        except Unreachable as error:
-            self._view.notify("warn", NO_STAGE.format(error))
-        else:
-            if self._wanted_mode == STAGE_MODE:  # the user may have chosen another meanwhile
-                self._change_mode(STAGE_MODE)
-        self.refresh()
-
-    def _change_mode(self, mode: str) -> None:
-        note = self._plan_mode.change(mode)
-        if note:
-            self.add_note(note)
-        self.approvals.judge_again()
-        self.refresh()
+            self._add_job(Job("stage mode", self._mode.enter_stage))
 
     def set_sandbox(self, setting: SandboxSetting) -> None:
         """Confine commands as the settings say, from the next message on."""
@@ -328,22 +305,17 @@ class Session:
         self.chat.context.restore(self._journal.restored.steps, self.chat.history)
         self.chat.spending.chat = self._journal.restored.used
         self.chat.todo.restore(self._journal.restored.todo)
-        self._restore_mode(self._journal.restored.mode)
-
-    def _restore_mode(self, mode: str) -> None:
-        """Continue in a mode; *yolo* is not restored, as consent never is."""
-        if mode == YOLO:
-            self._view.notify("info", YOLO_IS_OVER)
-        elif mode == STAGE_MODE:
+        mode = self._journal.restored.mode
+        if mode == STAGE_MODE:
             self.set_mode(mode)
-        elif mode:
-            self._plan_mode.restore(mode)
+        else:
+            self._mode.restore(mode)
 
     def replay(self) -> None:
-        """Draw the history; turns wait until that is done."""
+        """Draw the history in the background: the user can send meanwhile."""
         self._view.show_todo(self.chat.todo.items)
-        work = partial(replay, self.chat.history, self._view, self.chat.toolset)
-        self._add_job(Job("replay", work))
+        work = replay(self.chat.history, self._view, self.chat.toolset)
+        self._warm_up.start(work, "drawing the history")
 
     def warm_up(self) -> None:
         """Connect to the workspace and read the rules in the background."""
@@ -377,7 +349,7 @@ class Session:
 
     def refresh(self) -> None:
         """Show the status of the chat."""
-        self.chat.window = self._window()
+        self._window.update()
         status = chat_status(
             self.chat,
             self._model,
@@ -390,22 +362,6 @@ class Session:
     def add_note(self, text: str) -> None:
         """Add what the model must know at the next request."""
         self._queue.add_note(text)
-
-    def _window(self) -> int | None:
-        """Return the window of the model; ask its server, once a first answer has come."""
-        try:
-            model = self._model.current()
-        except UserError:
-            return None
-        has_reply = any(isinstance(message, Reply) for message in self.chat.history.messages)
-        if model.window is None and model is not self._asked_model and has_reply:
-            self._asked_model = model
-            self._warm_up.start(self._learn_window(model), "asking for the context window")
-        return model.window
-
-    async def _learn_window(self, model: Model) -> None:
-        await model.learn_window()
-        self.refresh()
 
     # --- jobs and turns, one at a time ------------------------------------------------------------
 
@@ -454,11 +410,6 @@ class Session:
 
     async def _begin_stage(self) -> None:
         await self._stage.begin_turn()
-
-    async def _compact(self, focus: str) -> None:
-        end = await self._interpreter.play(compact_command(self.chat, focus))
-        if end.message:
-            self._view.notify("error" if end.reason == "error" else "warn", end.message)
 
     async def _make_schemas(self) -> None:
         """Make what the first request says of the tools; later ones have it already."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from agentchat.agent.jobs import BackgroundJobs
 from agentchat.core.errors import UserError
+from agentchat.core.messages import Reply
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Diagnostic, Frontend, UserQuestion
 from agentchat.core.turn.chat import Chat
@@ -54,6 +56,36 @@ def _model_name(model: ModelSource) -> str:
         return model.current().name
     except UserError:
         return ""
+
+
+class ContextWindow:
+    """Keeps the context window of the chat's model up to date."""
+
+    def __init__(
+        self, chat: Chat, model: ModelSource, tasks: BackgroundJobs, observer: Observer
+    ) -> None:
+        self._chat = chat
+        self._model = model
+        self._tasks = tasks
+        self._observer = observer
+        self._asked_model: Model | None = None
+
+    def update(self) -> None:
+        """Take over the window of the model; ask its server, once a first answer has come."""
+        try:
+            model = self._model.current()
+        except UserError:
+            self._chat.window = None
+            return
+        self._chat.window = model.window
+        has_reply = any(isinstance(message, Reply) for message in self._chat.history.messages)
+        if model.window is None and model is not self._asked_model and has_reply:
+            self._asked_model = model
+            self._tasks.start(self._learn(model), "asking for the context window")
+
+    async def _learn(self, model: Model) -> None:
+        await model.learn_window()
+        self._observer.refresh()
 
 
 class ObservedFrontend:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field, fields
 from enum import StrEnum
 from typing import Any, Literal
+
+from agentchat.core.frozen import frozen
 
 FinishReason = Literal[
     "stop", "tool_calls", "length", "content_filter", "overflow", "cancelled", "unknown", "done"
@@ -25,7 +27,7 @@ class Status(StrEnum):
     DENIED = "denied"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """An image for a vision model: ``mime`` like ``image/png``, raw ``data`` bytes."""
 
@@ -37,7 +39,7 @@ VendorData = Mapping[str, Any]
 """What a server sent along with a part and wants back unchanged, under the protocol's name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextPart:
     """Text of a reply; ``opaque`` goes back to the provider and model of the reply only."""
 
@@ -45,7 +47,7 @@ class TextPart:
     opaque: VendorData = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThinkingPart:
     """Reasoning of a reply; the text may be empty where a server sends it encrypted only."""
 
@@ -53,7 +55,7 @@ class ThinkingPart:
     opaque: VendorData = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """One call in a reply.
 
@@ -70,11 +72,12 @@ class ToolCall:
     opaque: VendorData = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Tokens of one request as the server counted them; ``cost`` in US dollars if known.
 
     ``prompt_tokens`` is the whole prompt, what was read from a cache or written to it included.
+    ``is_lower_bound``: the answer broke off before the server had counted, so it is at least that.
     """
 
     prompt_tokens: int = 0
@@ -83,9 +86,10 @@ class Usage:
     cost: float | None = None
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    is_lower_bound: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserText:
     """The user's text with mentions replaced; ``display_text`` is the text as typed."""
 
@@ -94,7 +98,7 @@ class UserText:
     images: tuple[Image, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Note:
     """A message of the plugin to the model, for example about what the user did meanwhile."""
 
@@ -104,7 +108,7 @@ class Note:
 ReplyPart = TextPart | ThinkingPart | ToolCall
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@frozen
 class Reply:
     """The model's answer to one request: its parts in the order in which they came.
 
@@ -141,8 +145,8 @@ class Reply:
         elif text or calls or reasoning:
             raise TypeError("A reply is made of parts, or of text, calls and reasoning: not both.")
         values = (parts, finish, error, usage, model, provider, thinking_seconds)
-        for name, value in zip(self.__slots__, values, strict=True):
-            object.__setattr__(self, name, value)
+        for item, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, item.name, value)
 
     @property
     def text(self) -> str:
@@ -159,8 +163,13 @@ class Reply:
         """The calls, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
+    @property
+    def counted(self) -> Usage | None:
+        """The usage, if the server counted all of it."""
+        return None if self.usage is None or self.usage.is_lower_bound else self.usage
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class ToolResult:
     """The one answer to a call: ``text`` is what the model reads."""
 
@@ -168,7 +177,8 @@ class ToolResult:
     name: str
     text: str
     status: Status = Status.SUCCESS
-    details: Mapping[str, Any] | None = None
+    details: Any = None
+    """JSON data for other programs, usually fields by name."""
     images: tuple[Image, ...] = ()
     display_text: str | None = None
     """The text that the chat shows instead of ``text``, if different."""
@@ -180,6 +190,10 @@ class ToolResult:
         """Whether the call did not succeed."""
         return self.status is not Status.SUCCESS
 
+    def detail(self, name: str) -> Any:
+        """Return a field of the details, or None if there is none of this name."""
+        return self.details.get(name) if isinstance(self.details, Mapping) else None
+
 
 STOPPED = "The user stopped you here: your reply was cut off."
 """The note to the model after a reply that the user stopped."""
@@ -187,7 +201,7 @@ STOPPED = "The user stopped you here: your reply was cut off."
 Message = UserText | Note | Reply | ToolResult
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class History:
     """All messages, oldest first."""
 
@@ -198,9 +212,9 @@ class History:
         return History(self.messages + messages)
 
     def usage(self) -> Usage | None:
-        """Return the usage of the newest reply that has one."""
+        """Return the usage of the newest reply whose tokens the server counted."""
         replies = (m for m in reversed(self.messages) if isinstance(m, Reply))
-        return next((reply.usage for reply in replies if reply.usage is not None), None)
+        return next((reply.counted for reply in replies if reply.counted is not None), None)
 
     def with_stops(self) -> History:
         """Return the history with a note after each reply that the user stopped."""

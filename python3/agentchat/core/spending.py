@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Usage
 
 Scope = Literal["turn", "chat", "day"]
@@ -20,7 +21,7 @@ def format_cost(cost: float | None) -> str:
     return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     """US dollars after which the user is asked; None is no limit."""
 
@@ -38,12 +39,13 @@ class Budget:
         return {"turn": self.turn, "chat": self.chat, "day": self.day}[scope]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Totals:
     """What some requests used together.
 
     Args:
-        usage: the sum; its cost, in US dollars, is that of the requests whose price is known.
+        usage: the sum; its cost, in US dollars, is that of the requests whose price is known. It is
+            a lower bound if one of them is.
         unpriced: the number of the others.
     """
 
@@ -73,6 +75,7 @@ class Totals:
             cost=self.known_cost + (usage.cost or 0.0),
             cache_read_tokens=before.cache_read_tokens + usage.cache_read_tokens,
             cache_write_tokens=before.cache_write_tokens + usage.cache_write_tokens,
+            is_lower_bound=before.is_lower_bound or usage.is_lower_bound,
         )
         return Totals(self.requests + 1, total, self.unpriced + (usage.cost is None))
 

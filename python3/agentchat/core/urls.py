@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 from agentchat.core.errors import ToolError, UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.text import clip
 
 _PORTS = {"http": 80, "https": 443}
@@ -37,7 +37,7 @@ _LOCAL_SUFFIXES = ("localhost", "local", "internal", "home.arpa")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Url:
     """An http or https address; ``target`` is its path and query, as they are requested."""
 

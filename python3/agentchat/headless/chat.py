@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import agentchat
-from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.external.agent import ExternalAgent
-from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
-from agentchat.agent.prompts.command_files import CommandFiles
-from agentchat.agent.prompts.skills import Skills
-from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
-from agentchat.core.tools.registry import Registry
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import View
-from agentchat.journal.ledger import UsageLedger
 from agentchat.journal.writer import JournalWriter
-from agentchat.models.select import ModelSelection, environment_keys
-from agentchat.nvim.chat_factory import State, make_chat
+from agentchat.models.select import ModelSelection
+from agentchat.nvim.chat_factory import ChatBuilder, State
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi, LuaFunction
 from agentchat.nvim.settings import Settings
-from agentchat.nvim.workspaces import OVERLAYS, LocalLeftovers, open_overlay
-from agentchat.tools.builtin.catalogue import builtin_tools
-from agentchat.tools.custom.registry import CustomRegistry
+from agentchat.nvim.workspaces import LocalLeftovers
 from agentchat.workspace.local import LocalWorkspace
 
 
@@ -100,86 +87,18 @@ async def open_chat(
     Raises:
         UserError: the journal cannot be opened.
     """
-    keys = environment_keys(settings.model, os.environ)
-    state.secrets.add(keys)
-    journal = await asyncio.to_thread(JournalWriter.open, state.folder, uuid, keys)
-    try:
-        return _build(uuid, cwd, settings, state, view, journal, agent)
-    except BaseException:
-        journal.close()
-        raise
-
-
-def _build(
-    uuid: str,
-    root: str,
-    settings: Settings,
-    state: State,
-    view: View,
-    journal: JournalWriter,
-    agent_name: str,
-) -> HeadlessChat:
-    guarded = (
-        *state.runtime,
-        str(state.folder),
-        *map(os.path.expanduser, settings.tool_paths),
-    )
-    workspace = LocalWorkspace(root, guarded)
-    models = ModelSelection(settings.model, partial(_hide, journal, state), state.learned)
-    rule_store = RuleStore(root, state.config, state.trust_file)
-    rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
-    registry = Registry(builtin_tools(settings.edits))
-    chat = make_chat(uuid, root, settings, registry)
-    chat.policy.attended = False
-    chat.history = journal.restored.history
-    chosen = journal.restored.model
-    if chosen is not None:
-        models.restore(chosen.provider, chosen.name)
-    agent = ExternalAgent(agent_name, models.current) if agent_name else None
-    journal.record_chat_opened(uuid, root, agent_name, agentchat.__version__)
+    workspace = LocalWorkspace(cwd, state.guarded(settings))
     custom_tools = CustomTools(NoEditor(view), state.config, state.trust_file)
-    session = Session(
-        chat,
-        workspace=workspace,
-        view=view,
-        journal=journal,
-        results=ResultStore(state.folder / "results" / uuid),
-        model=agent or models,
-        max_parallel=settings.max_parallel,
-        rule_store=rule_store,
-        tool_files=custom_tools,
-        ledger=UsageLedger(state.folder),
-        turn_model=models,
-        commands=SlashCommands(CommandFiles(Path(root), state.config)),
-        skills=Skills(
-            Path(root), state.config, Path.home(), trust=state.trust_file, registry=registry
-        ),
-        overlay=open_overlay(workspace, state.folder / OVERLAYS / uuid, settings, guarded),
-        agent=agent,
-    )
-    session.set_sandbox(settings.sandbox)
-    session.restore()
-    custom_tools.join(
-        uuid,
-        CustomRegistry(registry, chat.toolset, root, uuid),
-        settings,
-        session.tools,
-        session.approvals.judge_again,
-    )
-    session.recover(LocalLeftovers())
+    builder = ChatBuilder(uuid, settings, state, workspace=workspace, place=cwd, view=view)
+    parts = await builder.build(custom_tools, agent)
+    parts.chat.policy.attended = False
+    parts.session.recover(LocalLeftovers())
     return HeadlessChat(
-        chat=chat,
-        session=session,
-        journal=journal,
-        models=models,
-        agent=agent,
+        chat=parts.chat,
+        session=parts.session,
+        journal=parts.journal,
+        models=parts.models,
+        agent=parts.agent,
         workspace=workspace,
         custom_tools=custom_tools,
     )
-
-
-def _hide(journal: JournalWriter, state: State, keys: Any) -> None:
-    """Mask keys in the journal and the log from now on."""
-    keys = tuple(keys)
-    journal.mask_secrets(keys)
-    state.secrets.add(keys)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
@@ -38,6 +38,12 @@ class PlainView:
 
     def add_user_message(self, text: str) -> None:
         """Nothing: the user knows it."""
+
+    def recall_prompts(self, texts: Sequence[str], title: str) -> None:
+        """Nothing: there is no prompt."""
+
+    async def prepend(self, draw: Callable[[], None], *, continues: bool) -> None:
+        """Nothing: what was said earlier is not printed."""
 
     def restore_prompt(self) -> None:
         """Nothing: there is no prompt."""
@@ -80,9 +86,9 @@ class PlainView:
         """Report a line of the plugin."""
         self.notify(level, text)
 
-    def retry(self, text: str) -> None:
-        """Report that a request is sent again."""
-        self.notify("info", text)
+    def show_activity(self, text: str, seconds: float = 0) -> None:
+        """Report what the chat waits for."""
+        self.notify("info", f"{text}, trying again in {seconds:g} s" if seconds else text)
 
     def notify(self, level: str, text: str) -> None:
         """Report a line for the user."""

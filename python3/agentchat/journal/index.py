@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message, Reply, UserText
 from agentchat.journal.file import FOLDER, SUFFIX, JournalFile, journal_path
 from agentchat.journal.reader import (
@@ -40,7 +41,7 @@ MAX_JOURNALS = 40
 """How many journals are searched for past calls: the newest of all projects."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedChat:
     """One chat: ``title`` is the first line of its first prompt, ``time`` when it ended (unix).
 
@@ -53,7 +54,7 @@ class SavedChat:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PastCall:
     """One call; ``outcome`` is the policy's verdict, or the user's choice if there was one."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,6 +15,7 @@ from agentchat.core.context.context import (
     Shortening,
     steps_after_undo,
 )
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult, Usage
 from agentchat.core.spending import Totals
 from agentchat.core.tools.todo import BOXES, TodoItem
@@ -36,7 +36,7 @@ from agentchat.journal.records import (
 CUT_OFF_REPLY = "The answer was cut off: the plugin's process ended while it arrived."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scan:
     """The content of a journal file: ``end`` is the offset after its last complete record.
 

@@ -51,15 +51,16 @@ fields that it does not know, so old and new versions read each other's journals
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message
 from agentchat.core.turn.effects import Action
 from agentchat.core.turn.loop import TurnReason
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChatOpened:
     """A chat was opened, or opened again, with this workspace and model.
 
@@ -76,7 +77,7 @@ class ChatOpened:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelChosen:
     """The user chose the model of the chat; without a provider, one of that in the settings."""
 
@@ -85,7 +86,7 @@ class ModelChosen:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModeChanged:
     """The mode of the chat was changed."""
 
@@ -93,7 +94,7 @@ class ModeChanged:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolsGiven:
     """The tools of the chat after a change of them, see ``core.tools.toolset.ToolSelection``."""
 
@@ -103,7 +104,7 @@ class ToolsGiven:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnStarted:
     """A turn began; ``number`` counts from 1."""
 
@@ -111,7 +112,7 @@ class TurnStarted:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnFinished:
     """A turn ended."""
 
@@ -120,7 +121,7 @@ class TurnFinished:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageRecorded:
     """A message joined the history."""
 
@@ -128,7 +129,7 @@ class MessageRecorded:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplyProgress:
     """More text of a reply that is still arriving; the whole reply replaces it.
 
@@ -140,7 +141,7 @@ class ReplyProgress:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DecisionMade:
     """A call was allowed, refused or answered by the user, for audit only.
 
@@ -161,7 +162,7 @@ class DecisionMade:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallStarted:
     """A call is about to run with these arguments.
 
@@ -181,7 +182,7 @@ class CallStarted:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallFinished:
     """A call ended; ``status`` as in a tool result."""
 
@@ -190,7 +191,7 @@ class CallFinished:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedFile:
     """One file of a change: hashes of its bytes before and after, ``None`` for no file.
 
@@ -206,7 +207,7 @@ class RecordedFile:
     folders: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangeStarted:
     """Files are about to change; ``source`` is the id of the call that changes or staged it.
 
@@ -220,7 +221,7 @@ class ChangeStarted:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckpointCreated:
     """The state before a call was saved by ``handler``: as ``files``, or by a function of the user.
 
@@ -233,7 +234,7 @@ class CheckpointCreated:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangeApplied:
     """The newest change of this source was made.
 
@@ -245,7 +246,7 @@ class ChangeApplied:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangeSettled:
     """The newest change of this source failed or was recovered; recovery skips it from now on.
 
@@ -257,7 +258,7 @@ class ChangeSettled:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecoveryStarted:
     """An unfinished change is reverted by changes that have ``id`` as their source."""
 
@@ -266,7 +267,7 @@ class RecoveryStarted:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreviewStaged:
     """A preview is pending, or its change was replaced under the same id."""
 
@@ -277,7 +278,7 @@ class PreviewStaged:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreviewResolving:
     """A preview is about to be applied or discarded."""
 
@@ -286,7 +287,7 @@ class PreviewResolving:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreviewResolved:
     """A preview was applied or discarded."""
 
@@ -297,7 +298,7 @@ class PreviewResolved:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UndoOffered:
     """How a successful call can be undone; the fields are those of ``core.tools.tool.UndoCall``."""
 
@@ -312,7 +313,7 @@ class UndoOffered:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UndoStarted:
     """The user undoes a turn, by changes with this id as their source and by calls.
 
@@ -325,7 +326,7 @@ class UndoStarted:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RedoStarted:
     """The user reverts the undo ``undone``, in the same way."""
 
@@ -335,7 +336,7 @@ class RedoStarted:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContentStored:
     """Bytes that later records name by their hash; stored once per journal.
 
@@ -348,7 +349,7 @@ class ContentStored:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContextCompacted:
     """A summary is sent in place of older messages, which stay in the journal.
 
@@ -363,7 +364,7 @@ class ContextCompacted:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestCounted:
     """What a request used whose answer is no message, like that for a summary.
 
@@ -375,7 +376,7 @@ class RequestCounted:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResultsShortened:
     """Older results are sent in short form; see ``core.context.context.Shortening``."""
 
@@ -384,14 +385,14 @@ class ResultsShortened:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactionUndone:
     """The newest summary, or else the short results, are taken back."""
 
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TodoChanged:
     """The todo list as it is from now on; each item has a ``text`` and a ``status``."""
 
@@ -399,7 +400,7 @@ class TodoChanged:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnknownRecord:
     """A record of a kind that this version does not know."""
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Note
 from agentchat.core.tools.tool import UndoCall
 from agentchat.journal import records as r
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileStep:
     """One change of one file.
 
@@ -36,7 +37,7 @@ class FileStep:
     folders: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallRun:
     """A call that ran; ``status`` is empty if it never ended.
 
@@ -60,7 +61,7 @@ class CallRun:
         return self.undo is not None and bool(self.undo.tool) and not self.undo.irreversible
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UndoRun:
     """An undo of a turn, or a redo: then ``undone`` is the id of the undo that it reverts."""
 
@@ -71,7 +72,7 @@ class UndoRun:
     undone: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LostPreview:
     """A preview that was lost with its process; ``resolving``: while it was being resolved."""
 
@@ -79,7 +80,7 @@ class LostPreview:
     resolving: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnfinishedChange:
     """A change of files that the previous process started and did not finish."""
 
@@ -87,7 +88,7 @@ class UnfinishedChange:
     steps: tuple[FileStep, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timeline:
     """All that undo, redo and recovery need; each list is oldest first.
 
@@ -207,8 +208,9 @@ class _Builder:
                 self.end_process()
             case r.TurnStarted():
                 self._turn = max(self._turn, record.number)
-            case r.MessageRecorded(message=Note()):
-                self._last_note = index
+            case r.MessageRecorded():
+                if isinstance(record.message, Note):
+                    self._last_note = index
             case r.PreviewStaged(source="stage"):
                 pass  # what it shows is in the overlay, and is shown again
             case r.PreviewStaged():

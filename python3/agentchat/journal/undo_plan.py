@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.journal.records import ContentStored, Record
 from agentchat.journal.timeline import CallRun, FileStep, LostPreview, Timeline, UndoRun
 
@@ -13,7 +13,7 @@ NO_TURN = "Nothing to undo: no turn of this chat has changes left to undo."
 NO_UNDO = "Nothing to redo: no undo of this chat is left to redo."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileUndo:
     """The changes of one file to revert, newest first."""
 
@@ -26,7 +26,7 @@ class FileUndo:
         return self.steps[0].index
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UndoPlan:
     """What an undo of ``turn`` reverts, newest first; for a redo ``undone`` is the id of the undo.
 
@@ -48,7 +48,7 @@ class UndoPlan:
         return tuple(i for i in self.items if isinstance(i, CallRun) and i.can_be_undone)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileRestore:
     """How a file is restored: ``target`` is the hash of its bytes then, ``None`` for no file.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from types import MappingProxyType
 from typing import Any, Final
 
 from agentchat.core.context.context import Compaction, ContextStep
 from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import History, Message, ToolResult, Usage
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.spending import Totals
@@ -35,7 +36,7 @@ from agentchat.journal.timeline import Timeline, read_timeline
 NO_EFFECTS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RestoredChat:
     """The state of a chat as its journal has it when opened; ``tools`` if they were changed."""
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from agentchat.core.frozen import frozen
 
 NAME = "agentchat"
 ANSWER_SECONDS = 3600
 """How long an agent should wait for a result, where it can be told: the user may be away."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerCommand:
     """How the server is started: a program and its arguments."""
 

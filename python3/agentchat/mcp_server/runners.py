@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,6 +16,7 @@ from agentchat.agent.external.agent import CallAnswer, ExternalAgent
 from agentchat.agent.external.connections import FOLDER
 from agentchat.agent.permissions.rule_store import FILE
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Image
 from agentchat.core.permissions.policy import NOBODY
 from agentchat.headless.chat import HeadlessChat, open_chat
@@ -39,7 +40,7 @@ NO_EDITOR = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AgentInfo:
     """The agent as it introduced itself, and the directory it works in."""
 

@@ -8,10 +8,11 @@ import os
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 
 COMMAND_SECONDS = 30.0
 """How long the user's key command may take; it may ask them for a touch or a passphrase."""
@@ -55,7 +56,7 @@ class ApiKey(Protocol):
         """Fetch it again the next time."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FixedKey:
     """A key from the environment; ``variable`` is where."""
 
@@ -75,16 +76,17 @@ class FixedKey:
         """Nothing to do: the environment of a process does not change."""
 
 
-@dataclass(frozen=True)
+@frozen
 class NoKey:
-    """For servers that need no key; ``variable`` is where one would be looked for."""
+    """For servers that need no key; ``variable`` is where one would be looked for, if anywhere."""
 
     variable: str
 
     @property
     def hint(self) -> str:
         """Say how to give a key."""
-        return f"It wants a key: set ${self.variable}, or api_key_cmd in g:agentchat.model"
+        first = f"${self.variable}" if self.variable else "api_key_env"
+        return f"It wants a key: set {first}, or api_key_cmd in g:agentchat.model"
 
     async def get(self) -> str:
         """Return the placeholder."""

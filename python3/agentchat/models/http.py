@@ -12,12 +12,12 @@ import re
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from agentchat.core.errors import ModelError, UserError
+from agentchat.core.frozen import frozen
 from agentchat.models.protocols.wire_history import encode_body
 from agentchat.models.response.refusal import one_line
 from agentchat.models.response.reply import CUT_OFF
@@ -43,7 +43,7 @@ TRUST = "If you trust it, set $SSL_CERT_FILE to a file with its certificate, the
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timeouts:
     """Times in seconds after which a silent server is given up."""
 

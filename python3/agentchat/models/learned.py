@@ -12,10 +12,11 @@ import logging
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.models.protocols.options import PROTOCOL_NAMES, ProtocolName
 
 FILE = "servers.json"
@@ -24,7 +25,7 @@ SECONDS = 7 * 24 * 3600.0
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Learned:
     """What is known of one model of one server.
 
@@ -97,7 +98,7 @@ class LearnedServers:
                 new.unlink()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelMemory:
     """What is known of one model of one server."""
 

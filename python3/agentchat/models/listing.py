@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from agentchat.core.frozen import frozen
 from agentchat.models.http import HttpClient
 from agentchat.models.protocols import protocol_class
 from agentchat.models.providers import PROVIDERS, Provider
@@ -19,7 +19,7 @@ NOT_A_CHAT_MODEL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelList:
     """Names for ``:AgentModel``; ``problem`` says why those of the chat's server are missing."""
 

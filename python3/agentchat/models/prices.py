@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Reply, Usage
 
 LIBRARY_NAMES: Mapping[str, str] = {"gemini": "google", "xai": "x-ai"}
@@ -16,7 +17,7 @@ LIBRARY_NAMES: Mapping[str, str] = {"gemini": "google", "xai": "x-ai"}
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PriceList:
     """The prices of one model of one server.
 
@@ -39,7 +40,7 @@ class PriceList:
         usage = reply.usage
         if usage is None or usage.cost is not None:
             return reply
-        cost = 0.0 if self.is_free else await asyncio.to_thread(self._calculate, usage)
+        cost = await asyncio.to_thread(self.cost_of, usage)
         return replace(reply, usage=replace(usage, cost=cost))
 
     async def window(self) -> int | None:
@@ -60,8 +61,10 @@ class PriceList:
             return None
         return found[1].context_window
 
-    def _calculate(self, usage: Usage) -> float | None:
-        """Return US dollars, None if the library does not know the model."""
+    def cost_of(self, usage: Usage) -> float | None:
+        """Return US dollars, None if the library does not know the model; slow the first time."""
+        if self.is_free:
+            return 0.0
         if not _load():
             return None
         import genai_prices

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 
+from agentchat.core.frozen import frozen
 from agentchat.models.protocols.options import ProtocolName
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Provider:
     """One kind of server. Local ones need no key; ``default_model`` is empty where none is sure.
 
@@ -22,6 +23,8 @@ class Provider:
         window_page: what says how large the context of its model is: ``models``, its list of
             them, or another path.
     """
+
+    _: KW_ONLY
 
     base_url: str = ""
     key_variable: str = ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+
+from agentchat.core.frozen import frozen
 
 TRIES = 4
 FIRST_DELAY = 0.5
@@ -15,7 +16,7 @@ LONGEST_RETRY_AFTER = 60.0
 """The most that a server's own wish counts."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryPolicy:
     """How often a request is sent at most, and the seconds before it is sent again."""
 

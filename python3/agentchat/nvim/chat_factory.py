@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from agentchat.agent.prompts.command_files import CommandFiles
 from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
+from agentchat.core.errors import ToolError, UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.ports import Workspace
@@ -28,6 +30,7 @@ from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Environment
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.view import View
 from agentchat.journal.file import SecretMask
 from agentchat.journal.ledger import UsageLedger
 from agentchat.journal.writer import JournalWriter
@@ -63,7 +66,7 @@ class LogFormatter(logging.Formatter):
         return text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class State:
     """The folders of the plugin and of Neovim.
 
@@ -81,6 +84,11 @@ class State:
     secrets: SecretMask = field(default_factory=SecretMask)
     learned: LearnedServers = field(default_factory=LearnedServers)
 
+    def guarded(self, settings: Settings) -> tuple[str, ...]:
+        """Return the folders with code that Neovim or the plugin runs: their files always ask."""
+        tool_paths = map(os.path.expanduser, settings.tool_paths)
+        return (*self.runtime, str(self.folder), *tool_paths)
+
     @property
     def log_file(self) -> Path:
         """The log, with tracebacks."""
@@ -97,6 +105,25 @@ class State:
         handler = logging.FileHandler(self.log_file, encoding="utf-8", errors="backslashreplace")
         handler.setFormatter(LogFormatter(self.secrets))
         logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
+
+
+@frozen
+class ChatParts:
+    """The parts of a chat that are the same with and without an editor.
+
+    Args:
+        agent: the agent of another program whose calls the chat runs, if it is such a chat.
+    """
+
+    _: KW_ONLY
+
+    chat: Chat
+    session: Session
+    journal: JournalWriter
+    models: ModelSelection
+    agent: ExternalAgent | None
+    registry: Registry
+    rule_store: RuleStore
 
 
 class ChatFactory:
@@ -121,92 +148,24 @@ class ChatFactory:
         Raises:
             UserError: the URL is not valid, or the journal cannot be opened.
         """
-        settings = read_settings(payload.get("settings") or {})
+        uuid, lua, settings = (
+            payload["chat"],
+            self._lua,
+            read_settings(payload.get("settings") or {}),
+        )
         if agent:
             settings = replace(settings, default_tools=(AGENT_GROUP,))
-        workspace = open_workspace(payload, settings, self._guarded(settings), self._lua)
-        keys = environment_keys(settings.model, os.environ)
-        self._state.secrets.add(keys)
-        folder, chat = self._state.folder, payload["chat"]
-        journal = await asyncio.to_thread(JournalWriter.open, folder, chat, keys)
-        try:
-            return self._build(payload, settings, workspace, journal, agent)
-        except BaseException:
-            journal.close()
-            raise
-
-    def _guarded(self, settings: Settings) -> tuple[str, ...]:
-        """Return the folders with code that Neovim or the plugin runs: their files always ask."""
-        tool_paths = map(os.path.expanduser, settings.tool_paths)
-        return (*self._state.runtime, str(self._state.folder), *tool_paths)
-
-    def _hide(self, journal: JournalWriter, keys: Iterable[str]) -> None:
-        """Mask keys in the journal and the log from now on."""
-        keys = tuple(keys)
-        journal.mask_secrets(keys)
-        self._state.secrets.add(keys)
-
-    def _build(
-        self,
-        payload: Mapping[str, Any],
-        settings: Settings,
-        workspace: Workspace,
-        journal: JournalWriter,
-        agent_name: str,
-    ) -> OpenChat:
-        uuid, root, lua, state = payload["chat"], workspace.root, self._lua, self._state
-        place = payload.get("place") or root
-        project = project_folder(workspace, place, state.folder)
-        view = NvimView(lua, uuid, root)
-        frontend = NvimFrontend(lua, uuid, root)
-        models = ModelSelection(settings.model, partial(self._hide, journal), state.learned)
-        agent = ExternalAgent(agent_name, models.current) if agent_name else None
-        rule_store = RuleStore(project, state.config, state.trust_file)
-        rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
-        registry = Registry(builtin_tools(settings.edits))
-        registry.configure(parse_tool_options(settings.tool_options, frontend.decide_option))
-        chat = make_chat(uuid, root, settings, registry)
-        # A chat that is opened again continues where its journal ends.
-        chat.history = journal.restored.history
-        journal.record_chat_opened(uuid, place, agent_name, agentchat.__version__)
-        session = Session(
-            chat,
-            workspace=workspace,
-            view=view,
-            journal=journal,
-            results=ResultStore(state.folder / "results" / uuid),
-            model=agent or models,
-            max_parallel=settings.max_parallel,
-            frontend=frontend,
-            rule_store=rule_store,
-            tool_files=self._custom_tools,
-            ledger=UsageLedger(state.folder),
-            turn_model=models,
-            skills=Skills(
-                None if workspace.host else Path(root),
-                state.config,
-                Path.home(),
-                trust=state.trust_file,
-                registry=registry,
-            ),
-            commands=SlashCommands(
-                CommandFiles(None if workspace.host else Path(root), state.config),
-                self._custom_tools.prompts(uuid),
-            ),
-            overlay=open_overlay(
-                workspace, state.folder / OVERLAYS / uuid, settings, self._guarded(settings)
-            ),
-            agent=agent,
+        workspace = open_workspace(payload, settings, self._state.guarded(settings), lua)
+        place = payload.get("place") or workspace.root
+        view = NvimView(lua, uuid, workspace.root)
+        frontend = NvimFrontend(lua, uuid, workspace.root)
+        builder = ChatBuilder(
+            uuid, settings, self._state, workspace=workspace, place=place, view=view
         )
-        session.set_sandbox(settings.sandbox)
-        session.restore()
-        if not workspace.host:
-            # Custom tools run on this machine: a chat on another one has none.
-            tools = CustomRegistry(registry, chat.toolset, project, uuid)
-            judge_again = session.approvals.judge_again
-            self._custom_tools.join(uuid, tools, settings, session.tools, judge_again)
+        parts = await builder.build(self._custom_tools, agent, frontend)
+        session = parts.session
         return OpenChat(
-            chat=chat,
+            chat=parts.chat,
             session=session,
             tools=session.tools,
             previews=session.preview_actions,
@@ -215,17 +174,17 @@ class ChatFactory:
             view=view,
             workspace=workspace,
             place=place,
-            state=state.folder,
-            journal=journal,
+            state=self._state.folder,
+            journal=parts.journal,
             settings=settings,
-            models=models,
-            agent=agent,
+            models=parts.models,
+            agent=parts.agent,
             frontend=frontend,
-            rule_store=rule_store,
+            rule_store=parts.rule_store,
             drafts=RuleDrafts(
-                chat,
+                parts.chat,
                 workspace=workspace,
-                rule_store=rule_store,
+                rule_store=parts.rule_store,
                 approvals=session.approvals,
                 trust_store=NvimTrust(lua),
             ),
@@ -233,6 +192,145 @@ class ChatFactory:
             commands=ChatCommands(session.commands, lua, uuid),
             background=self._background,
         )
+
+
+class ChatBuilder:
+    """Builds one chat; it continues where the journal of this id ends.
+
+    Args:
+        place: the directory of the chat, or its URL on another machine.
+    """
+
+    def __init__(
+        self,
+        uuid: str,
+        settings: Settings,
+        state: State,
+        *,
+        workspace: Workspace,
+        place: str,
+        view: View,
+    ) -> None:
+        self._uuid = uuid
+        self._settings = settings
+        self._state = state
+        self._workspace = workspace
+        self._place = place
+        self._project = project_folder(workspace, place, state.folder)
+        self._view = view
+
+    async def build(
+        self, custom_tools: CustomTools, agent: str = "", frontend: NvimFrontend | None = None
+    ) -> ChatParts:
+        """Create the parts of the chat and connect them.
+
+        Args:
+            agent: the name of the agent of another program that the chat is for.
+            frontend: the editor, if there is one.
+
+        Raises:
+            UserError: the journal cannot be opened.
+        """
+        keys = environment_keys(self._settings.model, os.environ)
+        self._state.secrets.add(keys)
+        folder = self._state.folder
+        journal = await asyncio.to_thread(JournalWriter.open, folder, self._uuid, keys)
+        try:
+            journal.record_chat_opened(self._uuid, self._place, agent, agentchat.__version__)
+            parts = self._connect(journal, custom_tools, agent, frontend)
+            parts.session.set_sandbox(self._settings.sandbox)
+            parts.session.restore()
+            self._restore_model(parts)
+            if not self._workspace.host:
+                # Custom tools run on this machine: a chat on another one has none.
+                self._join(parts, custom_tools)
+            return parts
+        except BaseException:
+            journal.close()
+            raise
+
+    def _connect(
+        self,
+        journal: JournalWriter,
+        custom_tools: CustomTools,
+        agent_name: str,
+        frontend: NvimFrontend | None,
+    ) -> ChatParts:
+        settings, state, root = self._settings, self._state, self._workspace.root
+        models = ModelSelection(settings.model, partial(self._hide, journal), state.learned)
+        agent = ExternalAgent(agent_name, models.current) if agent_name else None
+        rule_store = RuleStore(self._project, state.config, state.trust_file)
+        rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
+        registry = Registry(builtin_tools(settings.edits))
+        decide = frontend.decide_option if frontend is not None else _decide_without_editor
+        registry.configure(parse_tool_options(settings.tool_options, decide))
+        chat = make_chat(self._uuid, root, settings, registry)
+        chat.history = journal.restored.history
+        local_root = None if self._workspace.host else Path(root)
+        session = Session(
+            chat,
+            workspace=self._workspace,
+            view=self._view,
+            journal=journal,
+            results=ResultStore(state.folder / "results" / self._uuid),
+            model=agent or models,
+            max_parallel=settings.max_parallel,
+            frontend=frontend,
+            rule_store=rule_store,
+            tool_files=custom_tools,
+            ledger=UsageLedger(state.folder),
+            turn_model=models,
+            skills=Skills(
+                local_root, state.config, Path.home(), trust=state.trust_file, registry=registry
+            ),
+            commands=SlashCommands(
+                CommandFiles(local_root, state.config), custom_tools.prompts(self._uuid)
+            ),
+            overlay=open_overlay(
+                self._workspace,
+                state.folder / OVERLAYS / self._uuid,
+                settings,
+                state.guarded(settings),
+            ),
+            agent=agent,
+        )
+        return ChatParts(
+            chat=chat,
+            session=session,
+            journal=journal,
+            models=models,
+            agent=agent,
+            registry=registry,
+            rule_store=rule_store,
+        )
+
+    def _restore_model(self, parts: ChatParts) -> None:
+        """Ask the model that the user chose for this chat earlier."""
+        chosen = parts.journal.restored.model
+        if chosen is None:
+            return
+        try:
+            parts.models.restore(chosen.provider, chosen.name)
+        except UserError as error:
+            self._view.notify("warn", f"The model of this chat cannot be used: {error}")
+
+    def _join(self, parts: ChatParts, custom_tools: CustomTools) -> None:
+        """Give the chat the tools of the user's files and servers."""
+        session = parts.session
+        tools = CustomRegistry(parts.registry, parts.chat.toolset, self._project, self._uuid)
+        judge_again = session.approvals.judge_again
+        custom_tools.join(self._uuid, tools, self._settings, session.tools, judge_again)
+
+    def _hide(self, journal: JournalWriter, keys: Iterable[str]) -> None:
+        """Mask keys in the journal and the log from now on."""
+        keys = tuple(keys)
+        journal.mask_secrets(keys)
+        self._state.secrets.add(keys)
+
+
+async def _decide_without_editor(tool: str, option: str, arguments: Mapping[str, Any]) -> bool:
+    """Raise ToolError: a function in the settings is one of Lua."""
+    raise ToolError(f"{option} of {tool} is a function: it needs Neovim.")
 
 
 def make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:

@@ -21,7 +21,6 @@ from agentchat.nvim.lua_tools import LuaTools
 from agentchat.nvim.mcp_commands import McpCommands
 from agentchat.nvim.settings import Settings
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
-from agentchat.tools.custom.declaration.definition import ToolSpec
 from agentchat.tools.custom.declaration.files import (
     PROJECT_FOLDER,
     FileProblem,
@@ -32,6 +31,7 @@ from agentchat.tools.custom.declaration.files import (
     read_trust,
     stamp,
 )
+from agentchat.tools.custom.declaration.spec import ToolSpec
 from agentchat.tools.custom.process.pool import WorkerPool
 from agentchat.tools.custom.process.worker import Worker, start_worker
 from agentchat.tools.custom.registry import (
@@ -162,6 +162,8 @@ class CustomTools:
         for problem in await asyncio.gather(*starting, return_exceptions=True):
             if problem is not None:
                 self._notify_once(str(problem))
+        for line in files.tools.unknown_names():
+            self._lua.call("notify.warn_once", line)
 
     def _show_servers(self, root: Path) -> None:
         """Register the tools of a project's servers again: they changed."""

@@ -133,4 +133,4 @@ async def stage_line(root: str, state: Path) -> Line:
         return "warn", str(error)
     finally:
         await overlay.close()
-    return "ok", "overlays work: user and mount namespaces of Linux, no other program"
+    return "ok", f"overlays work: {overlay.way}"

@@ -12,11 +12,11 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.tools.registry import Group
 from agentchat.core.tools.tool import (
@@ -49,7 +49,7 @@ METADATA = ("concurrency_safe", "read_only", "destructive", "search_hint")
 FUNCTION = "function"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LuaRun:
     """One call that Lua runs."""
 
@@ -237,21 +237,14 @@ class LuaTool:
 
 
 def _output(answer: Mapping[str, Any]) -> ToolOutput:
-    """Return what Lua sent as the result of a function; raises ToolError."""
+    """Return what Lua sent as the result of a function."""
     details, shown = answer.get("details"), answer.get("shown")
     return ToolOutput(
         _clean(answer["text"]) or "(no output)",
         is_error=bool(answer["is_error"]),
-        details=None if details is None else _details(details),
+        details=None if details is None else json.loads(details),
         display_text=None if shown is None else _clean(shown),
     )
-
-
-def _details(text: str) -> Mapping[str, Any]:
-    value = json.loads(text)
-    if not isinstance(value, dict):
-        raise ToolError("details must be a table with names.")
-    return value
 
 
 def _clean(text: Any) -> str:

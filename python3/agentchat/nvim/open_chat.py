@@ -90,24 +90,11 @@ class OpenChat:
         self.refresh_commands({})
         self.session.refresh()
         self.session.warm_up()
-        self._restore_model()
         self.models.warm_up()
-        for problem in self.settings.problems:
-            self.view.notify("warn", problem)
+        self._warn_of_settings(self.settings)
         if resumed:
             self.session.replay()
         self.session.recover(LocalLeftovers())
-
-    def _restore_model(self) -> None:
-        """Ask the model that the user chose for this chat earlier."""
-        chosen = self.journal.restored.model
-        if chosen is None:
-            return
-        try:
-            self.models.restore(chosen.provider, chosen.name)
-        except UserError as error:
-            self.view.notify("warn", f"The model of this chat cannot be used: {error}")
-        self.session.refresh()
 
     async def close(self) -> None:
         """End what runs and close the journal: the chat can be opened again then."""
@@ -160,9 +147,7 @@ class OpenChat:
     def _configure(self, given: Mapping[str, Any]) -> None:
         """Replace the settings; what the user chose in the chat stays."""
         settings = read_settings(given)
-        for problem in settings.problems:
-            if problem not in self.settings.problems:
-                self.view.notify("warn", problem)
+        self._warn_of_settings(settings)
         if settings.tool_options != self.settings.tool_options:
             decide = self.frontend.decide_option
             self.chat.toolset.configure(parse_tool_options(settings.tool_options, decide))
@@ -175,6 +160,10 @@ class OpenChat:
         self.chat.max_rounds = settings.max_rounds
         self.chat.budget = settings.budget
         self.chat.compact = settings.compact
+
+    def _warn_of_settings(self, settings: Settings) -> None:
+        for problem in settings.problems:
+            self.lua.call("notify.warn_once", problem)
 
     def compact(self, payload: Payload) -> None:
         """Update the settings, then propose a summary that keeps ``focus`` in particular."""
@@ -313,6 +302,7 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "propose": lambda chat, p: chat.previews.show_proposal(p["subject"], p["path"]),
     "amend": OpenChat.amend,
     "todo": lambda chat, p: chat.session.edit_todo(p["text"]),
+    "prepended": lambda chat, p: chat.view.is_drawn.set(),
     "insert_code": lambda chat, p: chat.session.insert_code(p["path"], p["line"], p["code"]),
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),

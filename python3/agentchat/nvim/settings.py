@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import DEFERRED_THRESHOLD, MAX_ROUNDS, PARALLEL_TOOLS
 from agentchat.core.permissions.policy import Mode, StageNetwork, parse_mode
 from agentchat.core.permissions.rules import Rule, parse_rules
@@ -20,7 +21,7 @@ FUNCTION = "function"
 """The value of an option that a Lua function decides."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """``g:agentchat`` merged with ``b:agentchat``; ``problems`` are lines for the user."""
 

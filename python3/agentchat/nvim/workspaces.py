@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.ports import Workspace
 from agentchat.models.select import environment_keys
 from agentchat.nvim.lua_api import LuaApi, LuaFunction
@@ -149,7 +150,7 @@ class NvimBuffers:
         await self._lua.request("buffers.reload", path)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BufferText:
     """The text of a buffer, which it has as long as its ``changedtick`` is ``tick``."""
 

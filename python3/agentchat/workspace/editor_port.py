@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from agentchat.core.frozen import frozen
 
 BOM = b"\xef\xbb\xbf"
 _CODECS = {
@@ -18,7 +19,7 @@ _CODECS = {
 _ENDS = {"unix": b"\n", "dos": b"\r\n", "mac": b"\r"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextForm:
     """How lines become the bytes of a file: Neovim's ``eol``, ``bomb`` and ``fileformat``."""
 
@@ -27,7 +28,7 @@ class TextForm:
     fileformat: str = "unix"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BufferFlags:
     """The state of a loaded buffer at one moment; ``tick`` is ``changedtick``."""
 
@@ -37,7 +38,7 @@ class BufferFlags:
     readonly: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BufferSnapshot(BufferFlags):
     """A loaded buffer of a file at one moment.
 
@@ -129,7 +130,7 @@ class BufferMovedError(Exception):
     """The buffer has changed since that tick; no edit was made."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BufferEdit:
     """Edits of a buffer: the tick after them, and the state of the undo tree before them."""
 
@@ -137,7 +138,7 @@ class BufferEdit:
     undo: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SaveOutcome:
     """Whether a buffer was written; if not, ``problem`` is the editor's message.
 

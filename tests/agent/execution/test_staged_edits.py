@@ -207,7 +207,7 @@ async def test_only_the_replacements_that_were_kept_are_counted(folder: Path) ->
     no = HunkDecision(str(folder / "a.py"), 0)
     await made.play("go", ApprovalResponse("accept", hunk_decisions=(no,)))
     (result,) = [m for m in made.chat.history.messages if getattr(m, "call_id", "") == "r"]
-    assert result.details["sourceResultDetails"]["replacements"] == 2  # type: ignore[union-attr,index]
+    assert result.details["sourceResultDetails"]["replacements"] == 2  # type: ignore[union-attr]
 
 
 async def test_always_covers_later_edits_and_no_deletions(folder: Path) -> None:

@@ -243,6 +243,19 @@ def test_the_users_prompt_of_a_tool_replaces_its_own() -> None:
     assert "Mind the loud tool." not in system
 
 
+def test_names_in_the_settings_that_do_not_exist_are_told_with_the_nearest_that_does() -> None:
+    given = ["files", "raed", "read_file", "fils", "resolve"]
+    toolset = Toolset(Registry([READ, RESOLVE]), [FILES], given, always_load=["rea", "qqq"])
+    toolset.configure({"read": ToolOptions(enabled=False), "bash": ToolOptions()})
+    assert toolset.unknown_names() == (
+        'g:agentchat.tools.default names "fils", which does not exist: did you mean files?',
+        'g:agentchat.tools.default names "raed", which does not exist: did you mean read?',
+        'g:agentchat.tools.always_load names "qqq", which does not exist',
+        'g:agentchat.tools.always_load names "rea", which does not exist: did you mean read?',
+        'g:agentchat.tools.opts names "bash", which does not exist',
+    )
+
+
 def test_a_disabled_tool_is_neither_offered_nor_found_nor_mentioned_but_keeps_its_name() -> None:
     registry = Registry([READ, BASH, RESOLVE])
     toolset = Toolset(registry, [FILES], ["files", "bash"])
@@ -253,7 +266,6 @@ def test_a_disabled_tool_is_neither_offered_nor_found_nor_mentioned_but_keeps_it
     assert not toolset.can_be_mentioned("read")
     assert not toolset.can_be_mentioned("files")
     assert toolset.find("resolve") is not None
-    assert toolset.unused_options() == ("raed",)
     with pytest.raises(UserError):
         registry.register(a_tool("read"))
     toolset.configure({})

@@ -52,7 +52,7 @@ def test_after_five_equal_rounds_the_user_is_asked_and_a_no_ends_the_turn() -> N
     world = World(rounds("a", "a", "a", "a", "a"), [ApprovalResponse("reject", "use grep")])
     chat = play(world)
     assert len(world.requests) == 5
-    assert world.questions[0].question == ("Go on? The model made the same calls 5 times in a row")
+    assert world.questions[0].question == "Go on? The model made the same calls 5 times in a row."
     assert notes(world)[-1].text.endswith("Reason: use grep")
     assert chat.history.messages[-1] == notes(world)[-1]
 
@@ -81,7 +81,7 @@ def test_a_turn_of_very_many_rounds_asks_before_it_goes_on() -> None:
     chat = replace(a_chat(LOOK), max_rounds=4)
     world = World([*rounds("a", "b", "c", "d", "e"), DONE], ["accept"])
     play(world, chat)
-    assert [q.question for q in world.questions] == ["Go on? This turn has made 4 requests"]
+    assert [q.question for q in world.questions] == ["Go on? This turn has made 4 requests."]
     assert len(world.requests) == 6
 
 

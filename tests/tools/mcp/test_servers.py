@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,68 +16,41 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from agentchat.core.errors import ToolError
 from agentchat.tools.mcp.registry import ServerRegistry
 from agentchat.tools.mcp.servers import McpServer
+from agentchat.tools.mcp.transports import BURST, BURST_SECONDS
 from agentchat.workspace.process.run import WATCHDOG
-from tests.support import mcp_server
+from tests.support import mcp_server, raw_mcp_server
 from tests.support.mcp_login_server import LoginServer
+from tests.tools.mcp.test_elicitation import User
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 SAMPLE: dict[str, Any] = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}
 
-MISBEHAVE = """
-import json, sys
-def send(**message):
-    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
-print("welcome to the noise", flush=True)
-for line in sys.stdin:
-    message = json.loads(line)
-    method, number = message["method"], message.get("id")
-    if method == "initialize":
-        about = {"name": "raw", "version": "1"}
-        able = {"tools": {"listChanged": True}}
-        result = {"protocolVersion": "2025-06-18", "capabilities": able, "serverInfo": about}
-        send(id=number, result=result)
-    elif method == "tools/list":
-        names = ("huge", "never", "flood", "wrong")
-        tools = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
-        send(id=number, result={"tools": tools})
-    elif method == "tools/call":
-        name = message["params"]["name"]
-        if name == "huge":
-            send(id=number, result={"content": [{"type": "text", "text": "x" * 40_000_000}]})
-        elif name == "flood":
-            for n in range(20_000):
-                send(method="notifications/message", params={"level": "info", "data": "x" * 500})
-            send(id=number, result={"content": [{"type": "text", "text": "after it"}]})
-        elif name == "wrong":
-            send(id=number, result={"content": "no list"})
-    elif number is not None:
-        send(id=number, error={"code": -32601, "message": "unknown method"})
-"""
+RAW: dict[str, Any] = {"command": sys.executable, "args": [str(Path(raw_mcp_server.__file__))]}
 
 
 class Place:
-    """A project with servers; ``shown`` are the addresses of logins."""
+    """A project with servers; ``shown`` are the addresses of logins.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.trust = path / "state" / "trust"
-        self.tokens = path / "state" / "agentchat" / "mcp"
+    The projects of a module have one worker, which takes longer to start than most tests run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder
+        self.trust = folder / "state" / "trust"
+        self.tokens = folder / "state" / "agentchat" / "mcp"
         self.shown: asyncio.Queue[str] = asyncio.Queue()
-        self.changes: asyncio.Queue[Path] = asyncio.Queue()
-        self.registry = self.new_registry()
-
-    def new_registry(self) -> ServerRegistry:
-        return ServerRegistry(
+        self.registry = ServerRegistry(
             WATCHDOG,
-            config=self.path / "config",
+            config=folder / "config",
             trust=self.trust,
             tokens=self.tokens,
-            on_change=self.changes.put_nowait,
+            on_change=lambda root: None,
             on_login=lambda name, url: self.shown.put_nowait(url),
         )
 
@@ -91,11 +65,20 @@ async def call(server: McpServer, tool: str, **arguments: Any) -> str:
     return "\n".join(part["text"] for part in result["parts"])
 
 
-@pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Place]:
-    place = Place(tmp_path)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
+    place = Place(tmp_path_factory.mktemp("servers"))
     yield place
     place.registry.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def place(shared_place: Place, tmp_path: Path) -> AsyncIterator[Place]:
+    shared_place.path = tmp_path
+    yield shared_place
+    shutil.rmtree(shared_place.tokens, ignore_errors=True)
+    for server in shared_place.registry.refresh(tmp_path).servers.values():
+        await server.stop()
 
 
 @pytest.fixture
@@ -105,31 +88,35 @@ def login_server() -> Iterator[LoginServer]:
     server.close()
 
 
-def raw(tmp_path: Path) -> dict[str, Any]:
-    file = tmp_path / "raw.py"
-    file.write_text(MISBEHAVE)
-    return {"command": sys.executable, "args": [str(file)]}
-
-
-async def test_a_server_that_misbehaves_costs_one_clear_error_each_time(
-    place: Place, tmp_path: Path
-) -> None:
-    server = place.server(**raw(tmp_path))
+async def test_a_server_that_misbehaves_costs_one_clear_error_each_time(place: Place) -> None:
+    server = place.server(**RAW)
     with pytest.raises(ToolError, match="larger than 32 MiB and was dropped"):
         await call(server, "huge")
     with pytest.raises(ToolError, match=r"^MCP server s sent an invalid answer: "):
         await call(server, "wrong")
-    assert await call(server, "flood") == "after it"
     assert "stdout: welcome to the noise" in await server.log()
     assert server.about["protocol"] == "2025-06-18"
-
-
-async def test_a_server_that_never_answers_is_named_with_the_limit(
-    place: Place, tmp_path: Path
-) -> None:
-    server = place.server(**raw(tmp_path), timeout=0.5)
+    server = place.server(**RAW, timeout=0.5)
     with pytest.raises(ToolError, match=r"^MCP server s did not answer within 0\.5 s\.$"):
         await call(server, "never")
+
+
+async def test_a_flood_of_notifications_is_dropped_or_slowed_down_and_the_answer_arrives(
+    place: Place,
+) -> None:
+    server = place.server(**RAW)
+    await server.start()
+    async with asyncio.timeout(20):  # read one by one they would take minutes
+        for kind in ("log", "unknown"):
+            assert await call(server, "flood", kind=kind, megabytes=100) == "sent 100 MB"
+    began, seen = time.monotonic(), 0
+
+    def count(progress: Any) -> None:
+        nonlocal seen
+        seen += 1
+
+    await server.call("flood", {"kind": "progress", "megabytes": 0.1}, count)
+    assert 0 < seen <= BURST * (1 + (time.monotonic() - began) / BURST_SECONDS)
 
 
 async def test_cancelling_a_call_reaches_the_server_and_the_server_goes_on(place: Place) -> None:
@@ -179,7 +166,9 @@ def _wait_until_gone(pid: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["http", "sse"])
-async def test_a_server_at_a_url_speaks_either_generation(place: Place, kind: str) -> None:
+async def test_a_server_at_a_url_speaks_either_generation_and_can_ask_in_the_older_one(
+    place: Place, kind: str
+) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -190,8 +179,25 @@ async def test_a_server_at_a_url_speaks_either_generation(place: Place, kind: st
             path = "mcp" if kind == "http" else "sse"
             server = place.server(url=f"http://127.0.0.1:{port}/{path}")
             assert await call(server, "add", a=2, b=3) == "5"
+            user = User("Answer", "large")
+            with pytest.raises(ToolError, match=r"older protocol.* Call the tool again\.$"):
+                await server.call("interview", {}, lambda progress: None, user)
+            result = await server.call("interview", {}, lambda progress: None, user)
+            answer = f"accept, {place.path.name}, Sampling not supported"
+            assert result["parts"][0]["text"] == answer
         finally:
             process.kill()
+
+
+async def test_a_page_that_a_server_wants_opened_is_shown_before_the_call_is_made_again(
+    place: Place,
+) -> None:
+    server, user = place.server(**SAMPLE), User("Done", "Decline")
+    with pytest.raises(ToolError, match=r"which is done\. Call the tool again\.$"):
+        await server.call("open_page", {}, lambda progress: None, user)
+    assert "https://pay.example/1" in user.asked[0].question
+    with pytest.raises(ToolError, match=r"opened no page"):
+        await server.call("open_page", {}, lambda progress: None, user)
 
 
 async def _listening(port: int) -> None:
@@ -223,15 +229,37 @@ async def test_a_login_lasts_is_refreshed_and_ends_with_the_logout(
     assert await call(server, "whoami") == "you"
     (file,) = place.tokens.iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
-    # Another process, after the token has expired.
-    place.registry.close()
-    place.registry = place.new_registry()
+    # Another connection, after the token has expired.
+    await server.stop()
     file.write_text(json.dumps({**json.loads(file.read_text()), "expires_at": 1}))
-    server = place.server(url=login_server.url)
     assert await call(server, "whoami") == "you"
     assert set(login_server.grants) == {"authorization_code", "refresh_token"}
     assert await server.logout()
     assert list(place.tokens.iterdir()) == []
+
+
+async def test_a_token_that_expires_at_once_is_used_and_one_that_is_refused_is_an_error(
+    place: Place, login_server: LoginServer
+) -> None:
+    login_server.expires_in = 0
+    server = place.server(url=login_server.url)
+    async with asyncio.timeout(20):
+        await log_in(place, server)
+        assert await call(server, "whoami") == "you"
+        assert login_server.grants == ["authorization_code"]
+        login_server.forgets = True
+        await server.logout()
+        with pytest.raises(ToolError, match=r"^MCP server s refuses the token"):
+            await log_in(place, server)
+
+
+async def test_a_client_with_a_metadata_document_is_not_registered(
+    place: Place, login_server: LoginServer
+) -> None:
+    document = "https://agent.example/client.json"
+    server = place.server(url=login_server.url, oauth={"client_metadata_url": document})
+    await log_in(place, server)
+    assert login_server.clients == [document]
 
 
 async def test_an_answer_of_another_issuer_is_no_login(
@@ -242,6 +270,22 @@ async def test_an_answer_of_another_issuer_is_no_login(
     with pytest.raises(ToolError, match=r"(?i)iss"):
         await log_in(place, server)
     assert login_server.grants == []
+
+
+@pytest.mark.parametrize(
+    ("form", "error"),
+    [
+        ("json", "larger than 32 MiB and was dropped"),
+        ("events", "exceeded the 33554432 byte limit"),
+        ("gzip", "it sent a compressed answer"),
+    ],
+)
+async def test_a_body_over_the_limit_is_cut_off(
+    place: Place, login_server: LoginServer, form: str, error: str
+) -> None:
+    server = place.server(url=f"{login_server.base}/open")
+    with pytest.raises(ToolError, match=error):
+        await call(server, "whoami", form=form)
 
 
 async def test_a_redirect_to_another_host_is_not_followed(
@@ -262,7 +306,7 @@ async def test_a_projects_servers_start_once_its_file_is_trusted(
     project = place.registry.update(tmp_path, None)
     assert project.servers == {}
     assert project.untrusted == (file,)
-    place.trust.parent.mkdir(parents=True)
+    place.trust.parent.mkdir(parents=True, exist_ok=True)
     place.trust.write_text(f"directory {os.path.realpath(tmp_path)}\n")
     project = place.registry.refresh(tmp_path)
     assert list(project.servers) == ["s"]

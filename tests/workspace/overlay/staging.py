@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.agent.execution.staged_command import apply_staged
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Unreachable
 from agentchat.core.tools.ports import Command
+from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.overlay.changes import apply_steps
+from agentchat.workspace.overlay.bubblewrap import find_bubblewrap
 from agentchat.workspace.overlay.folder import OverlayFolder
 from agentchat.workspace.overlay.launcher import OverlayLauncher
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
@@ -65,9 +68,12 @@ class Staging:
         return {file.name: file.letter for file in (await self.changes()).files}
 
     async def apply(self) -> None:
-        for step in apply_steps(await self.changes()):
-            await self.local.apply(step)
-        await self.overlay.clear()
+        journal = JournalWriter.open(self.state, "test")
+        workspace = JournaledWorkspace(self.local, journal, "test")
+        try:
+            await apply_staged(self.overlay, workspace, await self.changes())
+        finally:
+            journal.close()
 
 
 def plainly(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
@@ -76,8 +82,19 @@ def plainly(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(argv, cwd=folder, env=ENVIRONMENT, capture_output=True)
 
 
+NAMESPACE, BUBBLEWRAP = "namespace", "bubblewrap"
+WAYS = (NAMESPACE, BUBBLEWRAP)
+"""The ways into an overlay."""
+ANYONE = 1000
+"""A user who is not root, for whom bubblewrap is used."""
+
+
 def open_staging(
-    project: Path, state: Path, quota: int = 1 << 30, home: Path | None = None
+    project: Path,
+    state: Path,
+    quota: int = 1 << 30,
+    home: Path | None = None,
+    bubblewrap: str = "",
 ) -> Staging:
     launcher = OverlayLauncher(
         str(project),
@@ -87,14 +104,19 @@ def open_staging(
         variables={**os.environ, **({"HOME": str(home)} if home else {})},
     )
     local = LocalWorkspace(str(project))
-    return Staging(project, state, OverlayWorkspace(launcher, local), local)
+    overlay = OverlayWorkspace(launcher, local, find_bubblewrap=lambda: bubblewrap)
+    return Staging(project, state, overlay, local)
 
 
-async def try_staging(project: Path, state: Path) -> Staging:
+async def try_staging(project: Path, state: Path, way: str = NAMESPACE) -> Staging:
     """Return an overlay that works; skips the test where none does."""
-    opened = open_staging(project, state)
+    program = find_bubblewrap(user=ANYONE) if way == BUBBLEWRAP else ""
+    if way == BUBBLEWRAP and not program:
+        pytest.skip("needs bubblewrap 0.11 or newer")
+    opened = open_staging(project, state, bubblewrap=program)
     try:
         await opened.overlay.ready()
     except Unreachable as reason:
         pytest.skip(str(reason))
+    assert opened.overlay.way == program or way == NAMESPACE, "bubblewrap was installed and failed"
     return opened

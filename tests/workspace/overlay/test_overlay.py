@@ -15,20 +15,28 @@ import pytest
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.workspace.overlay.folder import sweep
-from tests.workspace.overlay.staging import Staging, Tree, open_staging, plainly, tree, try_staging
+from tests.workspace.overlay.staging import (
+    WAYS,
+    Staging,
+    Tree,
+    open_staging,
+    plainly,
+    tree,
+    try_staging,
+)
 from tests.workspace.process.test_run import exits_soon
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-async def staging(tmp_path: Path) -> AsyncIterator[Staging]:
+@pytest.fixture(params=WAYS)
+async def staging(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Staging]:
     project = tmp_path / "project"
     for name in ("a.txt", "b.txt", "src/one.py", "src/two.py", "src/deep/three.py", "run.sh"):
         path = project / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{name}\nsecond line\nthird line\n")
-    opened = await try_staging(project, tmp_path / "state")
+    opened = await try_staging(project, tmp_path / "state", request.param)
     yield opened
     await opened.overlay.close()
 
@@ -174,6 +182,15 @@ async def test_nothing_outside_can_be_reached(staging: Staging) -> None:
     assert not (staging.project.parent / "beside").exists()
 
 
+async def test_an_installed_bubblewrap_that_does_not_work_is_not_needed(
+    staging: Staging, tmp_path: Path
+) -> None:
+    other = open_staging(staging.project, tmp_path / "other", bubblewrap="/bin/false")
+    await other.overlay.ready()
+    assert other.overlay.way.startswith("user and mount namespaces")
+    await other.overlay.close()
+
+
 async def test_caches_of_builds_can_be_written_and_are_forgotten(
     staging: Staging, tmp_path: Path
 ) -> None:
@@ -243,6 +260,15 @@ async def test_the_changes_survive_a_kill_and_are_found_again(staging: Staging) 
     await again.overlay.close()
 
 
+async def test_applied_files_are_newer_in_the_order_in_which_they_were_changed(
+    staging: Staging,
+) -> None:
+    await staging.run("echo 1 > c.txt; sleep .01; cp c.txt b.txt; sleep .01; echo 2 > a.txt")
+    await staging.apply()
+    times = [(staging.project / name).stat().st_mtime_ns for name in ("c.txt", "b.txt", "a.txt")]
+    assert times == sorted(set(times))
+
+
 async def test_a_file_that_the_user_changed_meanwhile_is_not_overwritten(staging: Staging) -> None:
     await staging.run("sed -i s/third/3rd/ a.txt")
     await staging.changes()
@@ -270,6 +296,14 @@ async def test_the_network_is_there_only_when_asked_for(staging: Staging) -> Non
     assert (await staging.run(connect, network=True))[0] == 0
     assert (await staging.run(connect))[0] != 0
     listening.close()
+
+
+async def test_programs_of_one_command_can_talk_over_the_loopback(staging: Staging) -> None:
+    code, output = await staging.run(
+        'python3 -c \'import socket as s; a = s.create_server(("127.0.0.1", 0)); '
+        's.create_connection(a.getsockname()); print("connected")\''
+    )
+    assert (code, output) == (0, "connected\n")
 
 
 async def test_two_overlays_over_one_project_do_not_see_each_other(

@@ -51,11 +51,9 @@ class ResultStore:
         return head_and_tail(text, path), path
 
 
-def with_truncation(
-    details: Mapping[str, Any] | None, stored: str | None
-) -> Mapping[str, Any] | None:
-    """Return the details of a result and where its full text is, if it was shortened."""
-    if stored is None:
+def with_truncation(details: Any, stored: str | None) -> Any:
+    """Return the details of a result and, if they are fields, where a longer text is stored."""
+    if stored is None or not isinstance(details, Mapping | None):
         return details
     return {**(details or {}), "truncated": True, "stored_path": stored}
 

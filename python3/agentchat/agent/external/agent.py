@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import (
     History,
     Image,
@@ -37,7 +38,7 @@ DELIVERED_LATER = "{} gets this with the result of its next call."
 FROM_USER = "The user wrote in Neovim: {}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallAnswer:
     """What the agent gets for a call: a text, and images if the tool returned some."""
 

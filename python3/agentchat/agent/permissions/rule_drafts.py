@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from agentchat.agent.execution.tool_runner import parse_arguments
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.core.errors import ToolError, UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.proposals import (
     RULE_HOMES,
@@ -39,7 +40,7 @@ NO_RULE = "No rule is offered for this call: it is not shown in full or contains
 NO_REQUEST = "No approval request is open. Name a call, like :AgentApprovals rule bash git status."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatchedCall:
     """Equal past calls that a rule matches; ``outcomes`` counts how they ended."""
 
@@ -47,7 +48,7 @@ class MatchedCall:
     outcomes: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleDraft:
     """A rule that the user has not agreed to; every change of it has a new ``id``.
 
@@ -64,7 +65,7 @@ class RuleDraft:
     matched: tuple[MatchedCall, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LocatedCall:
     """A past call with its target as of now."""
 

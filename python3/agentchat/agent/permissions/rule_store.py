@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview, ToolError, UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.permissions.rule_file import RuleFileError, add_rule, read_rules
 from agentchat.core.permissions.rules import Rule
 from agentchat.tools.custom.declaration.files import (
@@ -28,7 +29,7 @@ TRIES = 3
 """How often a rule is added again to a file that changes meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleReading:
     """The rules at one moment.
 
@@ -40,7 +41,7 @@ class RuleReading:
     remarks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WrittenRule:
     """The file that a rule was added to; ``trust`` is its hash, if it may be trusted now."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import KIB
 from agentchat.core.prompts.command import (
     Expansion,
@@ -37,7 +37,7 @@ MOST_FILES = 1_000
 """Files of one folder that are read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MarkdownFolder:
     """A folder with Markdown files; ``root`` is the project that its files must not leave."""
 

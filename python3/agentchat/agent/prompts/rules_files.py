@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import posixpath
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import KIB
 from agentchat.core.tools.ports import Workspace, Zone
 
@@ -25,7 +25,7 @@ NOTE = "Project rules for {folder}/, from {name}:\n{text}"
 REMOVED = "The project rules in {name} were removed: they no longer apply."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RulesFile:
     """One file: ``name`` is relative to the workspace, ``path`` has no symlinks."""
 

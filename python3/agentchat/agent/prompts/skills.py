@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from pydantic import Field
 
 from agentchat.agent.prompts.command_files import read_markdown, shown_path
 from agentchat.core.errors import ToolError, UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.prompts.command import Expansion, SlashCommand
 from agentchat.core.prompts.front_matter import FrontMatterError
 from agentchat.core.prompts.skill import FILE, Skill, parse_skill
@@ -37,7 +37,7 @@ MOST_FILES = 50
 """Files of a skill that are named."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SkillFolder:
     """A folder with a folder per skill; ``root`` is the project it belongs to."""
 

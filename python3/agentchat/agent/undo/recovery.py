@@ -35,7 +35,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Protocol
 
@@ -44,6 +44,7 @@ from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.undo.rollback import one_line, read_file
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import ToolError, Unreachable
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.view import Observer, View
 from agentchat.journal.timeline import FileStep, UnfinishedChange
@@ -74,7 +75,7 @@ class FileState(Enum):
     FOREIGN = "foreign"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundFile:
     """One file of an unfinished change, with its content now."""
 

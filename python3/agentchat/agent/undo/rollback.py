@@ -8,7 +8,7 @@ import inspect
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
@@ -16,6 +16,7 @@ from agentchat.agent.execution.tool_runner import GUIDE, ToolRunner, parse_argum
 from agentchat.core.diff.aspects import LINK, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Status, ToolCall
 from agentchat.core.permissions.policy import Decision, Reason, Verdict
 from agentchat.core.text import escape_hidden_characters
@@ -47,7 +48,7 @@ SHOWN_CHARACTERS = 200
 CHANGED = "it changed since"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UndoOutcome:
     """The result for one file or call, in one line."""
 
@@ -250,7 +251,7 @@ class Rollback:
         self._journal.record_call_started(ready)
         outcome = await self._runner.run(ready)
         self._journal.record_call_finished(outcome)
-        guide = (outcome.details or {}).get(GUIDE)
+        guide = outcome.detail(GUIDE)
         if guide is not None:
             raise Irreversible(guide)
         if outcome.status is not Status.SUCCESS:

@@ -28,11 +28,11 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agentchat.core.context.quotes import quotes
 from agentchat.core.context.shorten import saved_tokens, shorten
 from agentchat.core.context.size import message_tokens, quoted_tokens, tail_tokens
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import History, Message, Note, Reply, ToolResult, UserText
 
 SUMMARY = (
@@ -47,7 +47,7 @@ SAVED_SHARE = 10
 """Results are shortened if that saves one token of so many, or more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compaction:
     """The messages before the index ``before`` are replaced by the note ``text``.
 
@@ -63,7 +63,7 @@ class Compaction:
     length: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shortening:
     """The tool results before the index ``before`` are sent in their short form."""
 

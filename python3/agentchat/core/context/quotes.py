@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 from agentchat.core.context.size import message_tokens
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message, Note, Reply, Status, ToolCall, ToolResult, UserText
 
 LONGEST_DECISION = 4_000
@@ -35,7 +35,7 @@ PLAN = "plan"
 OMITTED = "[{} earlier messages of the user are in the summary only.]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quote:
     """A text that stays word for word; ``label`` says what it is."""
 
@@ -116,8 +116,7 @@ def _approved_plan(messages: Sequence[Message]) -> Reply | None:
 
 
 def _approves_plan(result: ToolResult) -> bool:
-    details = result.details or {}
-    is_plan = details.get("sourceToolName") == PLAN and details.get("action") == "apply"
+    is_plan = result.detail("sourceToolName") == PLAN and result.detail("action") == "apply"
     return is_plan and not result.is_error
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message, Note, Reply
 from agentchat.core.tools.tool import Tool
 
@@ -54,7 +54,7 @@ def fixed_tokens(system: str, tools: Iterable[Tool]) -> int:
     return size // CHARACTERS_PER_TOKEN
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Window:
     """The context window of a model: ``tokens`` for the conversation and the answer together."""
 

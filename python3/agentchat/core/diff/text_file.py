@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 
 BOM = "\ufeff"
 LARGEST_EDIT = 64 * 1024 * 1024
@@ -63,7 +63,7 @@ def split_lines(text: str) -> list[str]:
     return [*complete, last] if last else complete
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NormalizedLines:
     """A text with all line ends as ``\\n``, and the offsets needed to restore the original.
 
@@ -107,3 +107,8 @@ def _kind(plain: str, crlf: int) -> str:
     if not crlf:
         return "\n"
     return "\r\n" if plain.count("\n") == crlf else "mixed"
+
+
+def read_lines(data: bytes | None) -> list[str]:
+    """Return the lines of a file with their ends; bytes that are not UTF-8 are lone surrogates."""
+    return split_lines((data or b"").decode("utf-8", "surrogateescape"))

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from agentchat.core.edit.indent import Indentation, Pair, has_same_depth, infer_indentation
 from agentchat.core.edit.normalize import NormalizedText, leading_blanks, line_key, normalize
+from agentchat.core.frozen import frozen
 
 _COUNTED = 4
 
 _RUN = re.compile(r"([ \t]+)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EditText:
     """The old and the new text of an edit, with plain newlines."""
 
@@ -28,7 +28,7 @@ class EditText:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FuzzyMatch:
     """A match: offsets in the text, and how to indent there.
 

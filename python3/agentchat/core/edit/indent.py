@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from math import gcd
 
 from agentchat.core.edit.normalize import leading_blanks, split_indent
+from agentchat.core.frozen import frozen
 
 Pair = tuple[str, str]
 """The indentation of one line: in the quote, and in the file."""
@@ -19,7 +19,7 @@ _UNITS = (2, 3, 4, 8)
 _SAMPLE = 2_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Indentation:
     """The mapping from a quote's indentation to the file's.
 

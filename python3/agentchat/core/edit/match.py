@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from agentchat.core.diff.text_file import BOM, NormalizedLines, has_surrogates, normalize_newlines
@@ -14,6 +13,7 @@ from agentchat.core.edit.fuzzy import EditText, FuzzyMatch, find_fuzzy_matches
 from agentchat.core.edit.normalize import NormalizedText, line_key, normalize
 from agentchat.core.edit.rewrite import TextReplacement, rewrite, splice
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 
 _CANDIDATES = 24
 _COMPARED_LINES = 12
@@ -28,7 +28,7 @@ _SHOWN_CHARACTERS = 200
 _WORD = re.compile(r"\w{2,}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClosestMatch:
     """The most similar lines; ``line`` is the 1-based number of the first."""
 
@@ -116,7 +116,7 @@ class EditError(ToolError):
         super().__init__(f"{problem} Nothing was changed.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edit:
     """Replace ``old_text``, which occurs exactly once, with ``new_text``; both are literal.
 
@@ -128,7 +128,7 @@ class Edit:
     replace_all: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EditOutcome:
     """The text after all edits, the number of replacements, and notes for the model."""
 

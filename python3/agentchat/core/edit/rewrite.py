@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from agentchat.core.diff.line_diff import diff_lines, split_words
 from agentchat.core.diff.text_file import NormalizedLines
 from agentchat.core.edit.indent import Indentation
 from agentchat.core.edit.normalize import normalize, split_indent
+from agentchat.core.frozen import frozen
 
 _BLANK_RUN = re.compile(r"[^\S\n]+")
 _LONGEST_LINE = 2_000
@@ -112,7 +112,7 @@ def _has_accent(text: str, end: int) -> bool:
     return end < len(text) and unicodedata.combining(text[end]) != 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextReplacement:
     """One replacement: offsets and text with plain newlines; ``edit`` is the index of its edit."""
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from agentchat.core.frozen import frozen
 from agentchat.core.shell.parse import LONGEST
 from agentchat.core.text import has_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """Exactly what an *always* would cover; equal scopes are the same grant.
 

@@ -53,6 +53,7 @@ from enum import StrEnum
 from typing import Final, Literal, get_args
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Grants, Scope, scope_of
 from agentchat.core.permissions.rules import (
     PartVerdict,
@@ -117,7 +118,7 @@ _TEXTS: Mapping[ReasonKind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     """Why a call runs, asks or is denied; as text it is for people."""
 
@@ -132,7 +133,7 @@ EFFECT = Reason("effect")
 """Why most calls ask; an approval request does not show it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """A verdict and its reason; ``message`` is the model's message about a denial."""
 

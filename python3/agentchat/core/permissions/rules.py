@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal, get_args
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.globs import escape_glob, matches_path
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
 from agentchat.core.shell.covers import base_name, why_not_covered, write_kind
@@ -29,7 +31,7 @@ _SKIPPED = 20
 """Most option words between two words of a ``deny`` or ``ask`` rule."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One rule. ``None`` matches everything; ``path`` is a glob on the displayed path.
 
@@ -74,7 +76,7 @@ class Rule:
         return f"{self} ({self.source})" if self.source else str(self)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartVerdict:
     """The rules' verdict about one part of a command; ``rule`` is the one that matches, if any.
 
@@ -112,7 +114,9 @@ def parse_rule(item: Any, source: str = "") -> Rule:
         raise UserError('must be a table like { action = "ask", tool = "bash" }.')
     unknown = sorted(set(item) - KEYS)
     if unknown:
-        raise UserError(f"unknown key {unknown[0]}; known are {', '.join(sorted(KEYS))}.")
+        near = difflib.get_close_matches(str(unknown[0]), KEYS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(KEYS))}."
+        raise UserError(f"unknown key {unknown[0]}: {hint}")
     action = next((action for action in ACTIONS if action == item.get("action")), None)
     if action is None:
         raise UserError(f"action must be one of {', '.join(ACTIONS)}.")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.prompts.front_matter import MarkdownFile, parse_markdown
 from agentchat.core.prompts.template import Part, parse_template
 
@@ -17,7 +17,7 @@ _TYPED = re.compile(r"/(?P<name>[\w.-]+(?::[\w.-]+)*)(?:\s+(?P<arguments>.*))?\Z
 NAME = re.compile(r"[\w.-]+\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SlashCommand:
     """One entry of the list of commands; ``origin`` is the file or the server that it is from."""
 
@@ -28,7 +28,7 @@ class SlashCommand:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expansion:
     """What a command stands for with its arguments.
 
@@ -41,7 +41,7 @@ class Expansion:
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypedCommand:
     """A prompt that begins with a command."""
 
@@ -49,7 +49,7 @@ class TypedCommand:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptFile:
     """A Markdown file that is a command: see ``Expansion`` for its last fields."""
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 
 FENCE = "---"
 _KEY = re.compile(r"(?P<key>[A-Za-z_][\w-]*)\s*:(?:\s+(?P<value>.*))?$")
@@ -28,7 +29,7 @@ class FrontMatterError(UserError):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MarkdownFile:
     """A file: its fields by name, and the text below them, which begins on line ``body_line``."""
 

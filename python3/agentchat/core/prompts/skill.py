@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from agentchat.core.frozen import frozen
 from agentchat.core.prompts.command import NAME
 from agentchat.core.prompts.front_matter import FrontMatterError, parse_markdown
 
@@ -11,7 +10,7 @@ FILE = "SKILL.md"
 LONGEST_DESCRIPTION = 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skill:
     """What a ``SKILL.md`` says; only name and description are part of the system prompt.
 

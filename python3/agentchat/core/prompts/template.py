@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from agentchat.core.frozen import frozen
 
 _CALL = re.compile(
     r"!`(?P<inline>[^`\n]+)`"
@@ -23,14 +25,14 @@ _FENCE = re.compile(r"^[ \t]*(```|~~~)", re.MULTILINE)
 _AFTER_A_PATH = ".,;:!?"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandPart:
     """A shell command whose output goes here."""
 
     command: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FilePart:
     """A file whose text goes here, if it is there; else ``@path`` is plain text."""
 

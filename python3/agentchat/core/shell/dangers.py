@@ -11,10 +11,10 @@ import itertools
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from agentchat.core.frozen import frozen
 from agentchat.core.shell.covers import base_name
 from agentchat.core.shell.parse import Part, Script
 from agentchat.core.shell.programs import INTERPRETERS
@@ -28,7 +28,7 @@ _SHORTEST = 4
 """Letters from which a shortened option is known, with its dashes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Danger:
     """A dangerous part of a command, and why it is one in a few words."""
 
@@ -39,7 +39,7 @@ class Danger:
         return f"{' '.join(self.source.split())}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DangerEntry:
     """A line of the table: ``groups`` of which each must have one alternative among the words."""
 

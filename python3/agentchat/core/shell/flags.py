@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from agentchat.core.frozen import frozen
 
 _TOKEN = re.compile(r"(-#|--?[^=:?]*)(=!|[:?=]?)(.*)", re.DOTALL)
 _ANYTHING = re.compile(".*", re.DOTALL)
@@ -29,7 +30,7 @@ _NOTHING = re.compile("(?!)")
 _NUMBER = re.compile(r"-\d+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """One flag of a command.
 
@@ -44,7 +45,7 @@ class Option:
     pattern: re.Pattern[str] = _ANYTHING
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flags:
     """The flags of one program by name: without a value, with a value, with an attached value."""
 

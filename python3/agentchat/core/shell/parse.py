@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.shell.flags import parse_flags
 from agentchat.core.shell.programs import Program
 
@@ -18,7 +19,7 @@ UNKNOWN_PROGRAM = "what it runs is unknown"
 _ASSIGNING = ("env", "sudo", "doas")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wrapper:
     """A program that runs another one; its own words are options and ``program.most`` operands.
 
@@ -125,7 +126,7 @@ _NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v":
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     """One word. ``text`` is exact if ``plain``, else what is known, for ``deny`` and ``ask`` rules.
 
@@ -137,7 +138,7 @@ class Word:
     others: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """One simple command. ``words`` are its own, without those of a command that it runs.
 
@@ -167,7 +168,7 @@ class Part:
         return self.words[0].text if self.words else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Script:
     """A whole command; ``parse_problem`` is why it could not be parsed, if it could not."""
 

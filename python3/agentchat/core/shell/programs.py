@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from agentchat.core.frozen import frozen
 from agentchat.core.shell.flags import Flags, parse_flags
 
 Writes = Literal["", "files", "folders"]
@@ -69,7 +69,7 @@ _PATTERNS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Program:
     """A program, or one of its commands, with the flags and operands that a rule covers.
 

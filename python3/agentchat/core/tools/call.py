@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
 from agentchat.core.tools.ports import FileTarget, Zone
@@ -21,7 +22,7 @@ UNUSUAL_READS = (Zone.OUTSIDE, Zone.SECRET)
 """The zones in which reading asks in every mode."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ValidCall:
     """A call of a known tool with arguments that fit its schema.
 
@@ -37,7 +38,7 @@ class ValidCall:
     """Values of the reserved fields, see ``turn.validate``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallTarget:
     """The files that a call would read and write, its directory, command and web addresses."""
 

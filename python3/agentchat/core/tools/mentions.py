@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Image, UserText
 from agentchat.core.tools.toolset import Toolset
 
 MENTION = re.compile(r"(?<![\w@])@(?:\{(?P<braced>[\w.-]+)\}|(?P<bare>\w(?:[\w.-]*\w)?))")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParsedPrompt:
     """The text for the model, and the tools and groups that it mentions."""
 
@@ -51,7 +51,7 @@ _AFTER_A_VALUE = ".,;:!?)]'\""
 _LINES = re.compile(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContextMention:
     """One mention as typed; ``kind`` and ``value`` are those of ``#file:PATH`` and the like.
 
@@ -71,7 +71,7 @@ class ContextMention:
         return match["path"], first, int(match["last"] or first)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CapturedContext:
     """The editor's answer to a mention, captured when the prompt was sent.
 
@@ -85,7 +85,7 @@ class CapturedContext:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attachment:
     """The context of a mention: ``name`` replaces the mention, the rest goes below the message."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import Protocol
 
-from agentchat.core.messages import History, Reply
+from agentchat.core.frozen import frozen
+from agentchat.core.messages import History, Reply, Usage
 from agentchat.core.tools.tool import Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelRequest:
     """One request; ``forced`` is the tool that the model must call, if any.
 
@@ -24,6 +25,8 @@ class ModelRequest:
         forbidden: the names of offered tools whose calls the mode refuses.
     """
 
+    _: KW_ONLY
+
     system: str
     history: History
     tools: tuple[Tool, ...] = ()
@@ -36,21 +39,21 @@ class ModelRequest:
     forbidden: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextDelta:
     """A piece of the answer's text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningDelta:
     """A piece of the model's reasoning."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallDelta:
     """An incomplete call; ``arguments`` is all of its JSON text so far."""
 
@@ -59,7 +62,7 @@ class CallDelta:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryDelay:
     """The request is sent again after ``seconds``; ``reason`` is for the user."""
 
@@ -67,14 +70,21 @@ class RetryDelay:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """One line about this request for the user."""
 
     text: str
 
 
-Piece = TextDelta | ReasoningDelta | CallDelta | RetryDelay | Notice
+@frozen
+class StoppedUsage:
+    """The least that a request used which was cancelled while its answer came."""
+
+    usage: Usage
+
+
+Piece = TextDelta | ReasoningDelta | CallDelta | RetryDelay | Notice | StoppedUsage
 
 
 class Model(Protocol):
@@ -93,7 +103,8 @@ class Model(Protocol):
 
         A failure is returned as ``Reply.error`` with the text so far; its message ends with what
         to do. If the conversation is too long for the model, ``finish`` is ``overflow``. Ids of
-        calls are unique in the chat. Cancelling the task closes the connection.
+        calls are unique in the chat. Cancelling the task closes the connection; what was used by
+        then is the last piece.
         """
 
     async def learn_window(self) -> None:

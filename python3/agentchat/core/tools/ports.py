@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Literal, Protocol
 
 from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.frozen import frozen
 
 FileKind = Literal["file", "directory", "other"]
 SandboxSetting = Literal["off", "auto", "required"]
@@ -36,7 +37,7 @@ class BufferState(StrEnum):
     """The buffer cannot be changed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileTarget:
     """One identity of a file: ``path`` absolute with every symlink resolved.
 
@@ -65,7 +66,7 @@ class FileTarget:
         return self.zone is Zone.ORDINARY and not self.hard_linked
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DirectoryEntry:
     """One name in a directory."""
 
@@ -73,7 +74,7 @@ class DirectoryEntry:
     kind: FileKind
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A program to run: ``argv`` without a shell, ``timeout`` in seconds (``None``: no limit).
 
@@ -98,7 +99,7 @@ class Command:
     """Whether it gets the network where commands have none otherwise, as in an overlay."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProcessResult:
     """How a program ended. ``code`` is ``None`` if it timed out; ``-N`` if signal N killed it.
 
@@ -113,7 +114,7 @@ class ProcessResult:
     stderr: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AppliedFile:
     """The result of applying one file of a change set.
 
@@ -217,7 +218,7 @@ class Workspace(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerOption:
     """One answer that is offered."""
 
@@ -225,7 +226,7 @@ class AnswerOption:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserQuestion:
     """One question of the model to the user; without options the user writes the answer."""
 
@@ -235,7 +236,7 @@ class UserQuestion:
     multi_select: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnostic:
     """What a language server or linter says of a place in a file.
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import Tool, ToolOptions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """Tools by name; ``prompt`` replaces the group's mention in a message.
 
@@ -98,9 +99,15 @@ class Registry:
         self._options = options
         self._tools = {name: self._with_options(tool) for name, tool in self._tools.items()}
 
-    def unused_options(self) -> tuple[str, ...]:
-        """Return the names in the options that no tool has."""
-        return tuple(name for name in self._options if name not in self._names)
+    @property
+    def names(self) -> frozenset[str]:
+        """The names and aliases of all tools, also of disabled ones."""
+        return frozenset(self._names)
+
+    @property
+    def options(self) -> Mapping[str, ToolOptions]:
+        """The user's options by name, also those that no tool has."""
+        return self._options
 
     def get(self, name: str) -> Tool | None:
         """Return the tool with this name or alias."""

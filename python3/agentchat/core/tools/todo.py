@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from agentchat.core.frozen import frozen
 
 TodoStatus = Literal["pending", "running", "done"]
 
@@ -12,7 +13,7 @@ BOXES: Final[dict[TodoStatus, str]] = {"pending": "[ ]", "running": "[~]", "done
 """What stands before an item in text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TodoItem:
     """One thing to do, in one line."""
 

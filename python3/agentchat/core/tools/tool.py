@@ -6,18 +6,19 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import ChangeSet, ReplacedLines
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Image, ToolResult
 from agentchat.core.text import clip
 from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.todo import TodoList
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Environment:
     """The environment of a chat: ``date`` as ISO text, ``rules`` of the project.
 
@@ -63,7 +64,7 @@ class Arguments(Protocol):
         """Return the arguments in the tool's own form, or an awaitable; raises ArgumentError."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Metadata:
     """The nature of a tool; the defaults are the cautious values."""
 
@@ -84,7 +85,7 @@ class Metadata:
     """Whether it touches files and programs only through the workspace of its call."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Capability:
     """The safety features of a tool; the defaults are the cautious values."""
 
@@ -98,7 +99,7 @@ class Capability:
         return 2 if self.dry_run else int(self.reversible)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """The paths (as the model wrote them), command and web addresses in the arguments of a call.
 
@@ -114,7 +115,7 @@ class Access:
     network: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DryRunResult:
     """What a call would do, computed without doing it.
 
@@ -137,17 +138,17 @@ class DryRunResult:
     """Whether this very call can be undone, if the dry run found out."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolOutput:
     """What a tool returns: ``text`` for the model, ``display_text`` for the user where it differs.
 
-    ``full_text_path`` is a file with the whole text, if ``text`` is only a part of it;
-    ``cancelled`` means that the user cancelled the call.
+    ``details`` is JSON data for other programs; ``full_text_path`` is a file with the whole text,
+    if ``text`` is only a part of it; ``cancelled`` means that the user cancelled the call.
     """
 
     text: str
     is_error: bool = False
-    details: Mapping[str, Any] | None = None
+    details: Any = None
     images: tuple[Image, ...] = ()
     display_text: str | None = None
     full_text_path: str | None = None
@@ -161,7 +162,7 @@ ApplyFunction = Callable[[DryRunResult], Awaitable[ToolOutput]]
 """Applies a preview: the staged one, or what is left of it after decisions and rebasing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StagedChange:
     """A preview of a tool; ``label`` is one line like ``AST Edit: 2 replacements in 1 file``.
 
@@ -196,7 +197,7 @@ class ToolFinder(Protocol):
         """Find deferred tools, best first, and activate them for this chat."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolContext:
     """What one call of a tool can use.
 
@@ -232,7 +233,7 @@ class ToolContext:
     """Shows a text in place of the output so far."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UndoCall:
     """How to undo a successful call.
 
@@ -255,9 +256,11 @@ Condition = bool | Callable[[Mapping[str, Any]], Awaitable[bool]]
 """A value, or a function of a call's arguments as JSON data."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolOptions:
     """What the user sets about one tool in ``tools.opts``; ``None`` leaves it to the tool."""
+
+    _: KW_ONLY
 
     enabled: bool = True
     system_prompt: str | None = None
@@ -269,7 +272,7 @@ Step = Callable[[Any, ToolContext], Any | Awaitable[Any]]
 DryRunFunction = Callable[[Any, ToolContext], Awaitable[DryRunResult]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallOutcome:
     """A result with the call it answers: ``arguments`` is ``None`` if that is not valid.
 
@@ -281,7 +284,7 @@ class CallOutcome:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hooks:
     """Functions that run around a call, each exactly once.
 
@@ -313,7 +316,7 @@ def plain_title(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{name} {given[:200]}".rstrip()
 
 
-@dataclass(frozen=True)
+@frozen
 class Tool:
     """A tool's definition; calls never change it.
 
@@ -405,7 +408,7 @@ Returns the text for the model, or ``None`` for the one that is cut as usual.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckpointHandler:
     """Saves the state before calls of ``tools`` (all if there are none), and restores it.
 

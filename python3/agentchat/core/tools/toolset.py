@@ -7,10 +7,11 @@ then what the user added, then what searches found, each in the order in which i
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import DEFERRED_THRESHOLD
 from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import CheckpointHandler, ResultProcessor, Tool, ToolOptions
@@ -63,10 +64,16 @@ def _score(tool: Tool, words: list[str]) -> int:
     return score + 100 * exact
 
 
+def _unknown_name(setting: str, name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f": did you mean {near[0]}?" if near else ""
+    return f'g:agentchat.tools.{setting} names "{name}", which does not exist{hint}'
+
+
 TOOL_SEARCH = "tool_search"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSelection:
     """The tools of a chat, by name: given ones, those of them ``removed``, those ``activated``."""
 
@@ -108,9 +115,19 @@ class Toolset:
         """Replace the user's options of single tools, by name or alias."""
         self._registry.configure(options)
 
-    def unused_options(self) -> tuple[str, ...]:
-        """Return the names in the options that no tool has."""
-        return self._registry.unused_options()
+    def unknown_names(self) -> tuple[str, ...]:
+        """Return a line for each name in the settings that no tool or group has."""
+        tools = self._registry.names
+        wanted = (
+            ("default", self._initial, tools | self._groups.keys()),
+            ("always_load", self._always_load, tools),
+            ("opts", self._registry.options, tools),
+        )
+        return tuple(
+            _unknown_name(setting, name, known)
+            for setting, names, known in wanted
+            for name in sorted(set(names) - known)
+        )
 
     def selection(self) -> ToolSelection:
         """Return the current selection."""

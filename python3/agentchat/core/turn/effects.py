@@ -8,12 +8,12 @@ user was asked), ``ArgumentError`` (the arguments do not fit), ``Cancelled`` (th
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from agentchat.core.context.context import ContextStep
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.spending import Scope
@@ -29,7 +29,7 @@ Choice = Literal["always", "turn", "accept", "reject", "cancel", "edit", "try"]
 Action = Literal["apply", "discard"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SimilarCall:
     """A call of the same tool, in the same reply, that waits for its own request.
 
@@ -40,7 +40,7 @@ class SimilarCall:
     is_covered: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApprovalRequest:
     """One question to the user: may this call run?
 
@@ -79,7 +79,7 @@ class ApprovalRequest:
         return self.preview.change if self.preview is not None else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApprovalResponse:
     """The answer to a request.
 
@@ -98,7 +98,7 @@ class ApprovalResponse:
     decision: Decision | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadyCall:
     """A call that may run, with the decision that allows it and what was shown."""
 
@@ -108,7 +108,7 @@ class ReadyCall:
     preview: DryRunResult | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptCall:
     """A call whose result belongs into a message of the user; ``prompt`` is shown for it."""
 
@@ -116,7 +116,7 @@ class PromptCall:
     prompt: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TriedCall:
     """A call that ran in the overlay: its result, and what it changed."""
 
@@ -139,57 +139,57 @@ def do(effect: Effect[T]) -> Plan[T]:
     return answer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prepare(Effect[None]):
     """Wait until workspace, sandbox and tools are ready; raises UserError or ToolError."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TakeSteering(Effect[tuple[Message, ...]]):
     """Fetch the messages of the user and the notes of the plugin that wait."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FindPromptCalls(Effect[tuple[PromptCall, ...]]):
     """Expand the messages that wait, and return the calls whose results they need."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunPromptCall(Effect[ToolResult]):
     """Run a call of a prompt; raises StalePreview if its files changed."""
 
     ready: ReadyCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerPromptCall(Effect[None]):
     """Put the result of a call into the message that needs it."""
 
     result: ToolResult
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskModel(Effect[Reply]):
     """Send a request and show the reply while it streams."""
 
     request: ModelRequest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summarize(Effect[Reply]):
     """Send a request for a summary; only its progress is shown."""
 
     request: ModelRequest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordStep(Effect[None]):
     """Write a step that changes what the model is sent in the journal."""
 
     step: ContextStep
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Announce(Effect[None]):
     """Show a line in the chat; ``compacted`` is the data of the event about a summary, if any."""
 
@@ -198,7 +198,7 @@ class Announce(Effect[None]):
     compacted: Mapping[str, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportBudget(Effect[None]):
     """Fire the event that a budget is reached; ``limit`` and ``spent`` are US dollars."""
 
@@ -207,7 +207,7 @@ class ReportBudget(Effect[None]):
     spent: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parse(Effect[Any]):
     """Parse arguments with a tool's schema; raises ArgumentError or ToolError."""
 
@@ -215,14 +215,14 @@ class Parse(Effect[Any]):
     raw_arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Locate(Effect[tuple[CallTarget | ToolError, ...]]):
     """Find out where each of some calls would act; an error if it cannot act."""
 
     calls: tuple[ValidCall, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ComputeDryRun(Effect[DryRunResult]):
     """Compute what a call would do; raises ToolError if it cannot work."""
 
@@ -230,49 +230,49 @@ class ComputeDryRun(Effect[DryRunResult]):
     target: CallTarget
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RefreshPreview(Effect[Preview]):
     """Rebase a staged preview on its files as they are now; raises ToolError if that fails."""
 
     preview: Preview
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetUp(Effect[None]):
     """Run a call's set-up hook; raises ToolError."""
 
     call: ValidCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TearDown(Effect[None]):
     """Run a call's exit hook, even while everything else stops."""
 
     call: ValidCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestApproval(Effect[ApprovalResponse]):
     """Show an approval request and wait for the response."""
 
     request: ApprovalRequest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunTool(Effect[ToolResult]):
     """Run one call; raises StalePreview if its files changed: then nothing was done."""
 
     ready: ReadyCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TryCall(Effect[TriedCall]):
     """Run a command in the overlay; raises ToolError if no overlay works."""
 
     ready: ReadyCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApplyTried(Effect[ToolResult]):
     """Apply what a tried call changed, as far as it is kept; raises StalePreview."""
 
@@ -280,19 +280,19 @@ class ApplyTried(Effect[ToolResult]):
     tried: ToolResult
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ForgetTried(Effect[None]):
     """Forget what a tried call changed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunTools(Effect[tuple[ToolResult, ...]]):
     """Run calls at the same time; the results come in the order of the calls."""
 
     ready: tuple[ReadyCall, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResolvePreview(Effect[ToolResult]):
     """Apply or discard a preview as the result of ``call``; raises StalePreview."""
 
@@ -305,7 +305,7 @@ class ResolvePreview(Effect[ToolResult]):
     """How much of the preview is applied, if not all of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record(Effect[Message]):
     """Format a message, write it in the journal and show it, even while everything else stops.
 

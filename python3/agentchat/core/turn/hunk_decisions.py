@@ -5,27 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from agentchat.core.diff.changeset import (
-    ChangeSet,
-    FileChange,
-    Hunk,
-    ReplacedLines,
-    hunks,
-    keep_hunks,
-    rebase,
-    split_hunks,
-)
+from agentchat.core.diff.changeset import ChangeSet, FileChange, ReplacedLines, rebase
+from agentchat.core.diff.hunks import Hunk, hunks, keep_hunks, split_hunks
 from agentchat.core.diff.text_file import encode
 from agentchat.core.errors import StalePreview
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import DryRunResult
 
 _EDITED_LINES = 60
 """Most lines of the user's own changes in a result; the model can read the rest."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HunkDecision:
     """The user's decision about one hunk of the file ``path``; ``index`` counts from 0.
 
@@ -39,7 +32,7 @@ class HunkDecision:
     part: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProposedText:
     """The text that a file gets instead of the proposed one, written by the user."""
 

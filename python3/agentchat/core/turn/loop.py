@@ -36,8 +36,7 @@ A conversation that nearly fills the model's window is compacted before the next
 one that the server refuses as too long (``compact``).
 
 A model that repeats its calls gets a note, then the user is asked whether to go on. The user is
-also asked when a turn has very many rounds (``loop_guard``), and when a budget is reached
-(``budget``).
+also asked when a turn has very many rounds, and when a budget is reached (``turn_limits``).
 
 Hooks: set-up before the approval request, exit after the result, each exactly once. The plan runs
 exit hooks itself when it ends, is cancelled or fails. A closed plan (``plan.close()``) can yield
@@ -47,22 +46,21 @@ no effect any more: then the interpreter runs the remaining exit hooks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
 
 from agentchat.core.errors import AgentError, Cancelled, ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import UNRESOLVED_REPLIES
 from agentchat.core.messages import Reply, Status, ToolCall, ToolResult
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.budget import check_budget
 from agentchat.core.turn.call import (
     ApprovalQueue,
     CallAttempt,
     locate_together,
     record,
-    run_prompt_calls,
     run_together,
 )
 from agentchat.core.turn.chat import RESOLVE, Chat
@@ -78,8 +76,9 @@ from agentchat.core.turn.effects import (
     TearDown,
     do,
 )
-from agentchat.core.turn.loop_guard import LoopGuard
+from agentchat.core.turn.prompt_calls import run_prompt_calls
 from agentchat.core.turn.resolve import make_attempt
+from agentchat.core.turn.turn_limits import LoopGuard, check_budget
 from agentchat.core.turn.validate import InvalidCall, cut_off_message, validate
 
 CANCELLED = "Cancelled by the user."
@@ -90,7 +89,7 @@ RESOLVE_FIRST = (
 TurnReason = Literal["stop", "cancelled", "error"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnEnd:
     """How a turn ended, with a line for the user.
 

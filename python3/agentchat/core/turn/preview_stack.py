@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Extra, StagedChange, ToolOutput
@@ -15,7 +16,7 @@ NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
 NO_REASON = "No reason provided"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preview(StagedChange):
     """A staged preview that waits to be applied or discarded.
 

@@ -8,9 +8,10 @@ go wrong, and a verdict with a reason. *proceed* changes nothing. *abort* ends t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message, Reply, UserText
 from agentchat.core.permissions.policy import NOBODY, Decision, Policy, Reason, Verdict
 from agentchat.core.tools.call import ValidCall
@@ -40,7 +41,7 @@ RECONSIDERED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReverseThinking:
     """What the model says against its own call."""
 

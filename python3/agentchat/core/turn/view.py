@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from agentchat.core.diff.changeset import FileChange
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
@@ -18,7 +19,7 @@ BlockState = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChatStatus:
     """The answer of ``require('agentchat').status()``; ``cost`` in US dollars if known."""
 
@@ -34,7 +35,7 @@ class ChatStatus:
     """``used`` and, if it is known, ``window``: tokens."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolBlock:
     """Changes of a call's block; ``None`` leaves a part unchanged.
 
@@ -65,6 +66,16 @@ class View(Protocol):
     def add_user_message(self, text: str) -> None:
         """Show what the user sent."""
 
+    def recall_prompts(self, texts: Sequence[str], title: str) -> None:
+        """Offer what the user sent earlier again, the newest last; ``title`` names the chat."""
+
+    async def prepend(self, draw: Callable[[], None], *, continues: bool) -> None:
+        """Show the messages that ``draw`` draws above all others; return once they are drawn.
+
+        Args:
+            continues: the message before them belongs to the same turn.
+        """
+
     def restore_prompt(self) -> None:
         """Put the messages that no request has carried back into the prompt."""
 
@@ -89,8 +100,12 @@ class View(Protocol):
     def add_note(self, level: str, text: str) -> None:
         """Add a line of the plugin to the transcript; ``level`` is ``info`` or ``error``."""
 
-    def retry(self, text: str) -> None:
-        """Show in one line, which the next retry replaces, that a request is sent again."""
+    def show_activity(self, text: str, seconds: float = 0) -> None:
+        """Show in one line what the chat waits for, until anything else is shown.
+
+        Args:
+            seconds: after which it tries again.
+        """
 
     def notify(self, level: str, text: str) -> None:
         """Notify the user in one line; ``level`` is ``info``, ``warn`` or ``error``."""

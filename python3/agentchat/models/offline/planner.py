@@ -6,9 +6,9 @@ import difflib
 import posixpath
 import re
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Status, ToolResult
 from agentchat.models.offline.requests import PlainRequest
 
@@ -24,7 +24,7 @@ class RequestFailed(Exception):
     """Ends a request and those that follow it; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedCall:
     """A call that a plan wants to make, and why, in a few words."""
 

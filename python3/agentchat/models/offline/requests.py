@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from agentchat.core.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlainRequest:
     """One request.
 

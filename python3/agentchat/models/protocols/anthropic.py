@@ -440,7 +440,7 @@ def _found(message: Message | None, late: frozenset[str]) -> list[str]:
     """Return the tools that the result of a search refers to, if all of them are ``late``."""
     if not isinstance(message, ToolResult) or message.name != TOOL_SEARCH:
         return []
-    names = (message.details or {}).get("tools")
+    names = message.detail("tools")
     return names if isinstance(names, list) and late.issuperset(names) else []
 
 

@@ -7,9 +7,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import (
     Image,
     Message,
@@ -83,7 +83,7 @@ _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """The answer to a call; without a result, a text that there is none."""
 
@@ -106,7 +106,7 @@ class Answer:
         return self.result is None or self.result.is_error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Round:
     """A reply with the answers to its calls; ``index`` is the reply's place in the history."""
 

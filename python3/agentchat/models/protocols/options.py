@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, Literal, cast, get_args
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model reasons."""
@@ -23,7 +24,7 @@ RESERVED_PARAMS = frozenset(
 """Parts of a request that ``params`` cannot replace."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelOptions:
     """What every request of a model has; None leaves a value to the server.
 
@@ -32,6 +33,8 @@ class ModelOptions:
         context: the window in tokens.
         params: further fields of the request, as the server's protocol names them.
     """
+
+    _: KW_ONLY
 
     effort: Effort | None = None
     temperature: float | None = None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Reply, ReplyPart
 from agentchat.core.tools.model import ModelRequest
 from agentchat.models.protocols.conversation import integer, mapping, mappings
@@ -23,7 +23,7 @@ REFUSING = frozenset({400, 404, 405, 422, 500, 501})
 """Statuses by which servers refuse a part of a request; some templates fail with 500."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Feature:
     """A part of a request that some servers refuse.
 

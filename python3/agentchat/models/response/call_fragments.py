@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import ToolCall
 from agentchat.core.tools.model import CallDelta, Piece
 from agentchat.models.response.text import StreamedText
@@ -15,7 +16,7 @@ REPORT_SHARE = 16
 """A call is reported again when it grew by this share, so that long arguments cost linear time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallFragment:
     """What one event says of a call: ``id`` is the server's, empty where it sent none.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from agentchat.core.frozen import frozen
 from agentchat.models.response.overflow import is_overflow
 
 MESSAGE_CHARACTERS = 300
@@ -23,7 +24,7 @@ _NO_TOOLS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerRefusal:
     """``message`` is the server's own, in one line; ``code`` its name for the error."""
 

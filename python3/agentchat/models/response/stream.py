@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agentchat.core.errors import ModelError
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Reply
 from agentchat.core.tools.model import Piece
 from agentchat.models.response.reply import ReplyAssembly
@@ -17,7 +17,7 @@ EVENT_BYTES = 64 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SseEvent:
     """One event: ``name`` is empty unless the server gave one."""
 

@@ -53,8 +53,8 @@ def tools(chat: Chat) -> list[str]:
     for group in toolbox.groups():
         mark = "*" if toolbox.has_name(group.name) else " "
         lines.append(f"{mark} {group.name}: {', '.join(group.tools)}")
-    unknown = ", ".join(toolbox.unused_options())
-    return [*lines, "", f"Unknown tools in the setting tools.opts: {unknown}"] if unknown else lines
+    unknown = toolbox.unknown_names()
+    return [*lines, "", *unknown] if unknown else lines
 
 
 def rules_files(names: Iterable[str]) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
+
+from agentchat.core.frozen import frozen
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -49,7 +50,7 @@ _FENCE_NAMES = {"jsonc": "json5", "svelte": "html", "astro": "html", "viml": "vi
 _INTERPRETERS = {"python": "python", "bash": "bash", "sh": "bash", "node": "javascript"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HighlightSpan:
     """A highlighted part of one line: ``start`` up to ``end``, in characters."""
 

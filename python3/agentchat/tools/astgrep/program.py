@@ -11,10 +11,11 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.ports import Command, ProcessResult, Workspace
 
 SEARCH_SECONDS = 60
@@ -34,7 +35,7 @@ _GOOD_CODES = (0, 1, 8)
 _BAD_PATTERN = (b"Pattern contains an ERROR node", b"Cannot parse query")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Op:
     """One rewrite: ``pat`` with metavariables, ``out`` that may use them."""
 
@@ -42,7 +43,7 @@ class Op:
     out: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceSelection:
     """Files of one language: ``paths`` on disk, and unsaved ``texts`` with their path."""
 
@@ -51,7 +52,7 @@ class SourceSelection:
     texts: tuple[tuple[str, bytes], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """One match: ``start`` to ``end`` in bytes, the ``text`` there, and its ``replacement``."""
 
@@ -63,7 +64,7 @@ class Match:
     replacement: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchResult:
     """The matches of one op in one language; ``bad_pattern`` if it does not parse there."""
 

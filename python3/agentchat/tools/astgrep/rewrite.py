@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from agentchat.core.diff.changeset import FileChange, line_edits
 from agentchat.core.diff.text_file import BOM, split_lines
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.tools.astgrep.program import Match, Op
 from agentchat.tools.format import count_summary, escape_name
 
 _VARIABLE = re.compile(r"(\$\$\$|\$)([A-Z_][A-Z0-9_]*)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rewrite:
     """One file with its matches in order, and its bytes before."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.globs import matcher
 from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.tools.ports import FileTarget, Workspace
@@ -85,7 +85,7 @@ def language_of(path: str) -> str | None:
 _WILD = re.compile(r"[*?\[{]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchScope:
     """The files that a call names; ``path`` is a pattern if no file has that name."""
 
@@ -94,7 +94,7 @@ class SearchScope:
     lang: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Folder:
     """A directory, and a filter for paths below it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
@@ -12,6 +12,7 @@ from pydantic import Field
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.text_file import LARGEST_EDIT, why_not_text
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import (
     Access,
     Capability,
@@ -81,7 +82,7 @@ class AstEditArguments(ToolArguments):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RewriteOutcome:
     """What would change, and which files are skipped, with the reason."""
 

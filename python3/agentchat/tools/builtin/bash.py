@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
 
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, KIB, RESULT_BYTES
 from agentchat.core.text import (
     drop_overwritten,
@@ -75,7 +76,7 @@ async def run(arguments: BashArguments, context: ToolContext) -> ToolOutput:
     return result.tool_output()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShellResult:
     """How a command ended.
 

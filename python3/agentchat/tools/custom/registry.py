@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
 from agentchat.core.tools.tool import CheckpointHandler, ResultProcessor, Tool, ToolContext
 from agentchat.core.tools.toolset import TOOL_SEARCH, Toolset
 from agentchat.rpc.frames import RemoteError
-from agentchat.tools.custom.declaration.checkpoint import CheckpointSpec, make_handler
-from agentchat.tools.custom.declaration.definition import ToolSpec
 from agentchat.tools.custom.declaration.files import FileProblem, Source
-from agentchat.tools.custom.declaration.processor import make_processor
+from agentchat.tools.custom.declaration.spec import CheckpointSpec, ToolSpec
+from agentchat.tools.custom.handlers import make_handler, make_processor
 from agentchat.tools.custom.process.pool import WorkerPool
 from agentchat.tools.custom.process.worker import CallServices, Worker, WorkerEnded, refuse_previews
 from agentchat.tools.custom.remote_tool import RemoteTool
@@ -49,7 +49,7 @@ class ToolSource(Protocol):
         """Return its tools for a chat (a uuid) in this workspace."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadedFile:
     """The contents of one file."""
 
@@ -150,7 +150,7 @@ class FileRegistry:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OneWorker:
     """Runs requests about a file in the one worker that can."""
 
@@ -176,7 +176,7 @@ class OneWorker:
         return self.pool.call_now(file, method, params, seconds, self.worker)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuntimeTool:
     """A registered tool; ``number`` tells apart those of the same name."""
 
@@ -185,7 +185,7 @@ class RuntimeTool:
     spec: ToolSpec
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuntimeSource:
     """The registered tools of one loaded file."""
 

@@ -7,9 +7,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
+
+from agentchat.core.frozen import frozen
 
 SETTING = "g:agentchat.mcp.servers"
 USER_FILE = Path("agentchat", "mcp.json")
@@ -37,7 +39,7 @@ class ConfigError(Exception):
     """A server is not configured properly; the message says what to change."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerConfig:
     """One server as it is written: ``${VAR}`` is not expanded, so it can be shown.
 
@@ -100,7 +102,7 @@ class ServerConfig:
         return tuple(value for value in (*self.env.values(), *self.headers.values()) if value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigProblem:
     """Why a server, or a file, cannot be used; ``place`` names file and line."""
 
@@ -112,7 +114,7 @@ class ConfigProblem:
         return f"{self.place}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigSource:
     """The servers of the settings or of one file, by name, with what is wrong there."""
 

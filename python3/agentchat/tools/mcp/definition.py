@@ -7,9 +7,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.core.text import clip, escape_hidden_characters
 
 LONGEST_NAME = 64
@@ -31,7 +32,7 @@ HINTS = (
 """The annotations: name, the value if it is not set, and what it claims if true and if false."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolDefinition:
     """One tool as its server defines it; ``name`` is what the model calls it."""
 

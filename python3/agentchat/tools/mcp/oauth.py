@@ -12,7 +12,6 @@ import contextlib
 import html
 import json
 import os
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -74,11 +73,15 @@ class TokenFile:
         return OAuthToken.model_validate(tokens) if tokens else None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Write the tokens."""
-        metadata = self.provider.context.oauth_metadata if self.provider is not None else None
+        """Write the tokens; those that expire at once are used until the server refuses them."""
+        assert self.provider is not None
+        context = self.provider.context
+        if not tokens.expires_in or tokens.expires_in <= 0:
+            context.token_expiry_time = None
+        metadata = context.oauth_metadata
         self.write(
             tokens=tokens.model_dump(mode="json", exclude_none=True),
-            expires_at=time.time() + tokens.expires_in if tokens.expires_in else None,
+            expires_at=context.token_expiry_time,
             metadata=metadata.model_dump(mode="json", exclude_none=True) if metadata else None,
         )
 
@@ -160,8 +163,10 @@ class Login:
         return {**given, "token_endpoint_auth_method": method, "redirect_uris": None}
 
     async def _redirect(self, url: str) -> None:
+        name = self._config["name"]
+        if self._answer is not None:
+            raise ToolError(f"MCP server {name} refuses the token that its login gave out.")
         if self._show_url is None:
-            name = self._config["name"]
             raise ToolError(f"MCP server {name} needs a login: run :AgentMcp login {name}.")
         self._answer = asyncio.get_running_loop().create_future()
         await self._show_url(url)

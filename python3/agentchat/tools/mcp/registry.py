@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agentchat.core.frozen import frozen
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.tools.custom.declaration.files import (
     Source,
@@ -43,7 +44,7 @@ class ProjectServers:
     read: Stamp | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Configuration:
     """What settings and files say of a project's servers; ``untrusted`` files were not read."""
 

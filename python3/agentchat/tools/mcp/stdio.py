@@ -36,8 +36,11 @@ END_SECONDS = 2.0
 """How long a server may take to end once its input is closed."""
 TOO_LARGE = f"the answer was larger than {LARGEST_MESSAGE >> 20} MiB and was dropped"
 HEAD = 200
-_LOGGED = re.compile(rb'"method"\s*:\s*"notifications/message"')
-"""Messages for a log, which nobody asked for."""
+_UNUSED = re.compile(
+    rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"method"\s*:\s*"notifications/'
+    rb"(?!progress|cancelled|subscriptions/|[a-z_/]*list_changed)"
+)
+"""The beginning of a notification that nothing here needs, such as one for a log."""
 _ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]{0,100}")')
 
 Streams = tuple[
@@ -163,7 +166,7 @@ class StdioTransport:
 
     async def _receive(self, pieces: list[bytes], size: int) -> None:
         line = b"".join(pieces).strip()
-        if _LOGGED.search(line, 0, HEAD):
+        if _UNUSED.match(line):
             return  # a flood of them must not keep the SDK busy
         message = parse_message(line) if size <= LARGEST_MESSAGE else _too_large(line)
         if message is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.messages import Image
 from agentchat.core.text import clip
 from agentchat.core.tools.registry import Group
@@ -29,7 +30,7 @@ Approved = dict[str, ToolDefinition]
 """The definitions that ran in one chat, by name: what the user has seen."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpTool:
     """One tool of a server in one chat."""
 

@@ -8,10 +8,10 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import GREP_LINE_CHARACTERS
 from agentchat.core.permissions.sensitive_paths import SECRET_FILES, SECRET_FOLDERS, SECRET_PATHS
 from agentchat.core.tools.ports import Command, ProcessResult, Workspace
@@ -20,7 +20,7 @@ from agentchat.tools.format import escape_name, path_sort_key
 CUT = "…"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatchedLine:
     """One line of a file: ``number`` is 1-based, ``start`` where the match begins in ``text``.
 
@@ -143,7 +143,7 @@ async def list_files(
 SECRETS = (*SECRET_FILES, *SECRET_FOLDERS, *("**/" + "/".join(path) for path in SECRET_PATHS))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     """A search; ``is_searched`` filters paths relative to the folder."""
 

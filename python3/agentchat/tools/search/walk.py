@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.ports import DirectoryEntry, Workspace
 from agentchat.tools.format import path_sort_key
 from agentchat.tools.search import ripgrep
@@ -19,7 +19,7 @@ NAMES = (".gitignore", ".ignore", ".rgignore")
 """Ignore files; later ones have precedence."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Ignores:
     """The rules that apply in ``folder``: the patterns of each folder above, outermost first."""
 

@@ -13,11 +13,11 @@ import ipaddress
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import FETCH_BYTES, FETCH_CONNECT_SECONDS
 from agentchat.core.permissions.policy import local_host_message
 from agentchat.core.text import clip
@@ -37,7 +37,7 @@ HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Response:
     """What a server answered; ``cut`` if ``data`` is only the beginning of the body.
 

@@ -10,10 +10,10 @@ import re
 import secrets
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.frozen import frozen
 from agentchat.workspace.files.disk import Disk, open_directory, read_all
 
 
@@ -64,7 +64,7 @@ READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 _TEMPORARY_NAME = re.compile(r"\.agentchat-(\d+)-[0-9a-f]{8}([0-9a-f]{8})\.(tmp|old)\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemporaryFile:
     """The parts of the name of a temporary file.
 

@@ -1,4 +1,4 @@
-"""How the server of an overlay is started, what is hidden from it, and why it does not start."""
+"""How the server of an overlay is started, and why it does not start."""
 
 from __future__ import annotations
 
@@ -10,42 +10,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from agentchat.workspace.overlay import namespace
+from agentchat.workspace.overlay import bubblewrap, namespace
 from agentchat.workspace.overlay.folder import OverlayFolder
+from agentchat.workspace.overlay.mounts import Mount, list_mounts
 from agentchat.workspace.remote.bootstrap import BEGIN, pack
 
 MIB = 1024 * 1024
 QUOTA_MB = 2048
-TEMPORARY_MB = 512
-
-PRIVATE = ("/tmp", "/var/tmp")
-
-CREDENTIALS = (
-    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh",
-    ".config/hub", ".config/op", ".config/1Password", ".config/containers/auth.json",
-    ".password-store", ".local/share/keyrings", ".local/share/kwalletd", ".terraform.d",
-    ".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium",
-    ".config/BraveSoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/Signal",
-    ".netrc", ".pgpass", ".my.cnf", ".git-credentials", ".config/git/credentials", ".pypirc",
-    ".npmrc", ".yarnrc.yml", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials",
-    ".vault-token", ".claude.json", ".claude/.credentials.json", ".codex/auth.json",
-    ".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".python_history",
-)  # fmt: skip
-"""Folders and files below the home directory that no command in an overlay can read."""
-
-CACHES = (
-    ".cache", ".cargo", ".rustup", "go", ".npm", ".yarn", ".bun", ".deno", ".local/share/pnpm",
-    ".gradle", ".m2", ".ivy2", ".sbt", ".nuget", ".dotnet", ".pub-cache", ".cabal", ".stack",
-    ".ccache", ".conan", ".hex", ".mix", ".gem", ".bundle", ".composer",
-)  # fmt: skip
-"""Folders below the home directory that builds write in; what a turn writes there is forgotten."""
-
-SOCKETS = (
-    "/run/user", "/run/dbus", "/run/systemd/private", "/run/docker.sock", "/run/docker",
-    "/run/containerd", "/run/podman", "/run/crio", "/run/libvirt", "/run/lxd.socket",
-    "/run/snapd.socket", "/run/snapd-snap.socket", "/var/lib/lxd/unix.socket",
-)  # fmt: skip
-"""Where programs listen that do what they are told without being confined."""
+TEMPORARY = 512 * MIB
+"""The most bytes of a folder whose content ends with the overlay."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +28,7 @@ class OverlayLauncher:
     Args:
         hidden: more folders that are hidden.
         quota: the most bytes of one file, and of all changes.
+        bubblewrap: the program that makes the overlay; without one, ``namespace`` does.
     """
 
     root: str
@@ -63,6 +37,7 @@ class OverlayLauncher:
     network: bool = False
     quota: int = QUOTA_MB * MIB
     variables: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    bubblewrap: str = ""
     cwd: str = "/"
 
     @property
@@ -83,33 +58,43 @@ class OverlayLauncher:
     @property
     def prelude(self) -> bytes:
         """The program that enters the overlay, and its settings."""
-        home = self.variables.get("HOME") or os.path.expanduser("~")
-        hidden = (*(os.path.join(home, name) for name in CREDENTIALS), *self._sockets())
-        settings = {
-            "root": self.root,
-            "programs": os.path.realpath(sys.prefix),
-            "upper": str(self.folder.upper),
-            "work": str(self.folder.path / "work"),
-            "top": str(self.folder.path / "top"),
-            "empty": str(self.folder.path / "empty"),
-            "private": PRIVATE,
-            "caches": [os.path.join(home, name) for name in CACHES],
-            "scratch": str(self.folder.path / "scratch"),
-            "hidden": list(dict.fromkeys((*self.hidden, *hidden))),
-            "network": self.network,
-            "quota": self.quota,
-            "temporary": TEMPORARY_MB * MIB,
-        }
+        settings: dict[str, object] = {"quota": self.quota}
+        if not self.bubblewrap:
+            settings |= {
+                **self._paths(),
+                "root": self.root,
+                "top": str(self.folder.path / "top"),
+                "scratch": str(self.folder.path / "scratch"),
+                "mounts": self._mounts(),
+                "network": self.network,
+                "temporary": TEMPORARY,
+            }
         source = Path(str(namespace.__file__)).read_bytes()
         return pack(source, json.dumps(settings).encode())
 
-    def _sockets(self) -> tuple[str, ...]:
-        own = (self.variables.get(name, "") for name in ("XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"))
-        return (*SOCKETS, *(path for path in own if path.startswith("/")))
-
     def argv(self) -> tuple[str, ...]:
         """Return the command line: this interpreter, which reads what to do."""
-        return (sys.executable, "-I", "-S", "-u", "-X", "utf8", "-c", BEGIN)
+        python = (sys.executable, "-I", "-S", "-u", "-X", "utf8", "-c", BEGIN)
+        if not self.bubblewrap:
+            return python
+        options = bubblewrap.options(
+            self._mounts(), **self._paths(), temporary=TEMPORARY, network=self.network
+        )
+        return (self.bubblewrap, *options, "--", *python)
+
+    def _paths(self) -> dict[str, str]:
+        return {
+            "upper": str(self.folder.upper),
+            "work": str(self.folder.path / "work"),
+            "empty": str(self.folder.path / "empty"),
+        }
+
+    def _mounts(self) -> list[Mount]:
+        home = self.variables.get("HOME") or os.path.expanduser("~")
+        own = (self.variables.get(name, "") for name in ("XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"))
+        sockets = (path for path in own if path.startswith("/"))
+        programs = os.path.realpath(sys.prefix)
+        return list_mounts(self.root, home, programs, (*self.hidden, *sockets))
 
     def explain_missing(self, error: OSError) -> str:
         """Return a message for an interpreter that cannot be started."""

@@ -7,12 +7,12 @@ this order:
 1. New user, mount, process, IPC and (unless asked otherwise) network namespaces. The user keeps
    their id; root keeps all ids of its own namespace.
 2. A copy of the whole file system, read-only, without devices and setuid programs. In it: a private
-   ``/tmp``, ``/dev`` and ``/proc``; empty folders in the place of those with credentials and
-   sockets; throw-away overlays over the caches of builds; at the path of the workspace an overlay
-   over it, whose changes stay.
+   ``/dev`` and ``/proc``, and what ``mounts`` lists.
 3. The copy becomes the root, and the real one is detached, so that no path leads to it.
 4. All capabilities are dropped, so nothing that runs here can mount or unmount. Root keeps those
    about owners and modes of files.
+
+Where ``bubblewrap`` did the first three, the settings have no mounts.
 
 All processes end with the first one, and all mounts with the last process. A step that fails is
 one line on standard error, ``FAILED step: reason``.
@@ -22,14 +22,16 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import resource
 import signal
+import socket
 import stat
 import struct
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 FAILED = "agentchat overlay failed to "
@@ -41,6 +43,7 @@ MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 MNT_DETACH = 2
 AT_RECURSIVE = 0x8000
 SYS_MOUNT_SETATTR = 442
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 CAPABILITY_VERSION_3 = 0x20080522
 FILE_CAPABILITIES = (0, 1, 3, 4, 5, 6, 7)
@@ -150,42 +153,41 @@ def fork_first_process() -> None:
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
+def start_loopback() -> None:
+    """Let programs of this namespace talk to one another by network, like tests do."""
+    request = struct.pack("16sh22x", b"lo", IFF_UP)
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        fcntl.ioctl(link, SIOCSIFFLAGS, request)
+
+
 # --- the file system ------------------------------------------------------------------------------
 
 
 class Root:
     """The new root: a copy of the whole file system below the folder ``top``."""
 
-    def __init__(self, top: str, spec: dict[str, Any]) -> None:
-        self._top = top
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self._top: str = spec["top"]
         self._spec = spec
-        self._workspace: str = spec["root"]
+        self._temporary = f"size={spec['temporary']}"
 
     def build(self) -> None:
         """Mount everything; raises StepFailed."""
-        layers = [os.open(self._spec[name], os.O_PATH) for name in ("root", "upper", "work")]
-        mounts = list(_mounts_below(self._workspace))
         mount("", "/", "", MS_REC | MS_PRIVATE)
         mount("/", self._top, "", MS_BIND | MS_REC)
         restrict(self._top, MS_RDONLY | MS_NOSUID | MS_NODEV)
-        for folder in self._spec["private"]:
-            self._private_folder(folder, f"mode=1777,size={self._spec['temporary']}")
-        self._show_programs()
-        around = [path for path in self._spec["hidden"] if self._contains_workspace(path)]
-        for path in around:
-            self._hide(path)
+        mount("tmpfs", self._spec["scratch"], "tmpfs", 0, f"mode=700,{self._temporary}")
         self._devices()
-        self._caches()
-        self._overlay(self._workspace, layers)
-        for path in mounts:
-            mount(path, self._inside(path), "", MS_BIND | MS_REC)
-            restrict(self._inside(path), MS_RDONLY | MS_NOSUID | MS_NODEV)
-        for path in self._spec["hidden"]:
-            if path not in around:
-                self._hide(path)
+        make = {
+            "private": self._private,
+            "show": self._show,
+            "hide": self._hide,
+            "forget": self._forget,
+            "stage": self._stage,
+        }
+        for kind, path in self._spec["mounts"]:
+            make[kind](path)
         mount("proc", self._inside("/proc"), "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
-        for fd in layers:
-            os.close(fd)
 
     def enter(self) -> None:
         """Make it the root of this process; raises StepFailed."""
@@ -195,39 +197,63 @@ class Root:
             raise StepFailed(f"change the root: not known how on {os.uname().machine}")
         step("change the root", lambda: _libc.syscall(number, b".", b"."))
         step("detach the old root", lambda: _libc.umount2(b".", MNT_DETACH))
-        os.chdir(self._workspace)
+        os.chdir(self._spec["root"])
 
     def _inside(self, path: str) -> str:
         return self._top + path
 
-    def _contains_workspace(self, path: str) -> bool:
-        return f"{self._workspace}/".startswith(path.rstrip("/") + "/")
+    def _mount_point(self, path: str) -> str:
+        """Return the folder to mount on, which a private or hidden folder may not have yet."""
+        inside = self._inside(path)
+        os.makedirs(inside, exist_ok=True)
+        return inside
 
-    def _private_folder(self, path: str, options: str) -> None:
-        inside = self._inside(os.path.realpath(path))
-        if os.path.isdir(inside):
-            mount("tmpfs", inside, "tmpfs", MS_NOSUID | MS_NODEV, options)
+    def _private(self, path: str) -> None:
+        options = f"mode=1777,{self._temporary}"
+        mount("tmpfs", self._inside(path), "tmpfs", MS_NOSUID | MS_NODEV, options)
 
-    def _show_programs(self) -> None:
-        """Show the plugin's own environment also where it lies in a private folder."""
-        path, inside = self._spec["programs"], self._inside(self._spec["programs"])
-        if not os.path.exists(inside):
+    def _show(self, path: str) -> None:
+        inside = self._inside(path)
+        if not os.path.lexists(inside):
             os.makedirs(inside)
-            mount(path, inside, "", MS_BIND | MS_REC)
-            restrict(inside, MS_RDONLY | MS_NOSUID | MS_NODEV)
+        mount(path, inside, "", MS_BIND | MS_REC)
+        restrict(inside, MS_RDONLY | MS_NOSUID | MS_NODEV)
 
     def _hide(self, path: str) -> None:
-        inside = self._inside(os.path.realpath(path))
-        try:
-            kind = os.lstat(inside).st_mode
-        except OSError:
-            return
-        if stat.S_ISDIR(kind):
-            # Not read-only yet where the workspace lies in it and needs its mount point.
-            mount("tmpfs", inside, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=64k")
+        if os.path.isdir(path):
+            # Not read-only: the workspace may lie in it and need its mount point.
+            options = "mode=755,size=64k"
+            mount("tmpfs", self._mount_point(path), "tmpfs", MS_NOSUID | MS_NODEV, options)
         else:
-            mount(self._spec["empty"], inside, "", MS_BIND)
-            restrict(inside, MS_RDONLY, deep=False)
+            mount(self._spec["empty"], self._inside(path), "", MS_BIND)
+            restrict(self._inside(path), MS_RDONLY, deep=False)
+
+    def _forget(self, path: str) -> None:
+        scratch = os.path.join(self._spec["scratch"], str(len(os.listdir(self._spec["scratch"]))))
+        layers = [os.path.join(scratch, name) for name in ("upper", "work")]
+        for folder in (scratch, *layers):
+            os.mkdir(folder)
+        os.chmod(layers[0], stat.S_IMODE(os.stat(path).st_mode))
+        with contextlib.suppress(StepFailed):  # then it is read-only like the rest
+            self._overlay(path, *layers)
+
+    def _stage(self, path: str) -> None:
+        self._overlay(path, self._spec["upper"], self._spec["work"])
+
+    def _overlay(self, path: str, upper: str, work: str) -> None:
+        """Mount an overlay over a folder; by numbers, since a path may contain any character."""
+        layers = [os.open(folder, os.O_PATH) for folder in (path, upper, work)]
+        options = "lowerdir={},upperdir={},workdir={},userxattr".format(
+            *(f"/proc/self/fd/{fd}" for fd in layers)
+        )
+        inside = self._mount_point(path)
+        try:
+            mount("overlay", inside, "overlay", MS_NOSUID | MS_NODEV, f"{options},xino=on")
+        except StepFailed:
+            mount("overlay", inside, "overlay", MS_NOSUID | MS_NODEV, options)
+        finally:
+            for fd in layers:
+                os.close(fd)
 
     def _devices(self) -> None:
         """Replace ``/dev`` by one with harmless devices only."""
@@ -244,49 +270,10 @@ class Root:
         os.symlink("pts/ptmx", f"{folder}/ptmx")
         for name, kind, options in (
             ("pts", "devpts", "newinstance,ptmxmode=0666,mode=620"),
-            ("shm", "tmpfs", f"mode=1777,size={self._spec['temporary']}"),
+            ("shm", "tmpfs", f"mode=1777,{self._temporary}"),
         ):
             os.mkdir(f"{folder}/{name}")
             mount(kind, f"{folder}/{name}", kind, MS_NOSUID | MS_NOEXEC, options)
-
-    def _caches(self) -> None:
-        """Let builds write in their caches: what they write there ends with the namespace."""
-        scratch = self._spec["scratch"]
-        options = f"mode=700,size={self._spec['temporary']}"
-        mount("tmpfs", scratch, "tmpfs", MS_NOSUID | MS_NODEV, options)
-        for number, path in enumerate(map(os.path.realpath, self._spec["caches"])):
-            if not os.path.isdir(path) or f"{path}/".startswith(f"{self._workspace}/"):
-                continue
-            above = [os.path.join(scratch, f"{kind}{number}") for kind in ("upper", "work")]
-            for folder in above:
-                os.mkdir(folder)
-            os.chmod(above[0], stat.S_IMODE(os.stat(path).st_mode))
-            layers = [os.open(folder, os.O_PATH) for folder in (path, *above)]
-            with contextlib.suppress(StepFailed):  # then it is read-only like the rest
-                self._overlay(path, layers)
-            for fd in layers:
-                os.close(fd)
-
-    def _overlay(self, path: str, layers: Sequence[int]) -> None:
-        """Mount an overlay at the path of a folder, which a private folder may contain."""
-        inside = self._inside(path)
-        os.makedirs(inside, exist_ok=True)
-        lower, upper, work = (f"/proc/self/fd/{fd}" for fd in layers)
-        options = f"lowerdir={lower},upperdir={upper},workdir={work},userxattr"
-        try:
-            mount("overlay", inside, "overlay", MS_NOSUID | MS_NODEV, f"{options},xino=on")
-        except StepFailed:
-            mount("overlay", inside, "overlay", MS_NOSUID | MS_NODEV, options)
-
-
-def _mounts_below(folder: str) -> Iterator[str]:
-    """Yield what is mounted below a folder: an overlay does not show it."""
-    with open("/proc/self/mountinfo", "rb") as file:
-        for line in file:
-            raw = line.split()[4].decode("unicode_escape").encode("latin-1")
-            path = os.fsdecode(raw)
-            if path.startswith(folder.rstrip("/") + "/"):
-                yield path
 
 
 # --- privileges -----------------------------------------------------------------------------------
@@ -313,10 +300,11 @@ def enter(spec: dict[str, Any]) -> None:
     """Enter the overlay; raises StepFailed or OSError."""
     enter_namespaces(spec["network"])
     fork_first_process()
-    root = Root(spec["top"], spec)
+    if not spec["network"]:
+        start_loopback()
+    root = Root(spec)
     root.build()
     root.enter()
-    drop_privileges(spec["quota"])
 
 
 def main() -> NoReturn:
@@ -324,7 +312,9 @@ def main() -> NoReturn:
     stream = sys.stdin.buffer
     settings = json.loads(stream.read(int(stream.readline())))
     try:
-        enter(settings)
+        if "mounts" in settings:
+            enter(settings)
+        drop_privileges(settings["quota"])
     except (StepFailed, OSError) as error:
         os.write(2, f"{FAILED}{error}\n".encode("utf-8", "surrogateescape"))
         os._exit(1)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.tools.ports import Command, ProcessResult, SandboxSetting, Workspace
+from agentchat.workspace.overlay.bubblewrap import find_bubblewrap
 from agentchat.workspace.overlay.changes import StagedChanges, format_size
 from agentchat.workspace.overlay.launcher import OverlayLauncher, why_impossible
 from agentchat.workspace.process.sandbox import OFF
@@ -32,12 +33,18 @@ class OverlayWorkspace(RemoteWorkspace):
         launcher: starts its server; ``launcher.folder`` keeps the changes.
         project: the workspace below, with the user's buffers.
         protected: folders that are protected with all their content.
+        find_bubblewrap: returns the program that is tried first, if there is one.
     """
 
     def __init__(
-        self, launcher: OverlayLauncher, project: Workspace, protected: Sequence[str] = ()
+        self,
+        launcher: OverlayLauncher,
+        project: Workspace,
+        protected: Sequence[str] = (),
+        find_bubblewrap: Callable[[], str] = find_bubblewrap,
     ) -> None:
         super().__init__(launcher, protected)
+        self._find_bubblewrap = find_bubblewrap
         self._overlay = launcher
         self._project = project
         self._lock = asyncio.Lock()
@@ -68,12 +75,28 @@ class OverlayWorkspace(RemoteWorkspace):
         return why_impossible(self._overlay.root, self._overlay.folder.path)
 
     async def _start(self) -> WorkspaceClient:
+        program = await asyncio.to_thread(self._find_bubblewrap)
+        if program:
+            with contextlib.suppress(Unreachable):
+                return await self._start_by(program)
+        return await self._start_by("")
+
+    async def _start_by(self, bubblewrap: str) -> WorkspaceClient:
+        self._use(replace(self._overlay, bubblewrap=bubblewrap))
         try:
             await asyncio.to_thread(self._overlay.folder.prepare, self._overlay.root)
         except OSError as error:
             reason = f"{error.strerror or error}: {error.filename}"
             raise Unreachable(f"No overlay works here ({reason}).") from error
         return await super()._start()
+
+    def _use(self, launcher: OverlayLauncher) -> None:
+        self._launcher = self._overlay = launcher
+
+    @property
+    def way(self) -> str:
+        """How the last server was started, for the user."""
+        return self._overlay.bubblewrap or "user and mount namespaces of Linux, no other program"
 
     async def run(
         self, command: Command, on_output: Callable[[bytes], None] | None = None
@@ -117,8 +140,7 @@ class OverlayWorkspace(RemoteWorkspace):
     async def _set_network(self, network: bool) -> None:
         """Start another server, with or without network: namespaces cannot be changed."""
         await self.disconnect()
-        self._overlay = replace(self._overlay, network=network)
-        self._launcher = self._overlay
+        self._use(replace(self._overlay, network=network))
 
     async def sync(self) -> None:
         """Write the texts of unsaved buffers into the overlay, unless the agent changed the file.

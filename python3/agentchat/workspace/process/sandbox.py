@@ -15,11 +15,12 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.abc import InspectLoader
 from typing import Final, cast
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.ports import Command, SandboxSetting
 from agentchat.workspace.process import landlock
 
@@ -31,7 +32,7 @@ CONFINED = "writes only below the workspace, no network"
 IMPOSSIBLE = "the setting requires a sandbox, and neither bubblewrap nor Landlock works here"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxMethod:
     """One kind of sandbox.
 

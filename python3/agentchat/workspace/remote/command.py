@@ -6,9 +6,9 @@ import json
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.workspace.remote.bootstrap import NO_PYTHON, OLDEST, start_script
 
 PREFIX = "command:"
@@ -17,7 +17,7 @@ PREFIX = "command:"
 FORM = 'command:["docker","exec","-i","box"]/path'
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandLauncher:
     """Starts the workspace server with a command that runs the words appended to it.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote
 
 from agentchat.core.errors import UserError
+from agentchat.core.frozen import frozen
 from agentchat.workspace.remote.bootstrap import NO_PYTHON, OLDEST, start_command
 
 _FORM = re.compile(
@@ -20,7 +20,7 @@ URL_PREFIX = "ssh://"
 URL_FORM = "ssh://[user@]host[:port]/path"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Destination:
     """A directory on another machine; ``path`` is absolute, or begins with ``~``."""
 
@@ -83,7 +83,7 @@ _OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SshCommand:
     """The ``ssh`` of the user.
 
@@ -97,7 +97,7 @@ class SshCommand:
     environment: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SshLauncher:
     """Starts the workspace server in a directory of another machine."""
 

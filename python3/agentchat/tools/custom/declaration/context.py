@@ -12,6 +12,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import NO_STORE
 
 MOST_CHARACTERS = 16 * 1024 * 1024
@@ -21,7 +22,7 @@ NO_OUTPUT = "(no output)"
 OVER = "The call is over: its context can do nothing more."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """What a tool or a callback returns if text alone is not enough.
 
@@ -33,12 +34,12 @@ class Result:
     """
 
     text: Any
-    details: Mapping[str, Any] | None = None
+    details: Any = None
     is_error: bool = False
     shown: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DryRun:
     """What ``dry_run`` returns if text alone is not enough; the approval request shows all of it.
 
@@ -57,7 +58,7 @@ class DryRun:
     reversible: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandResult:
     """The exit code of a program (negative for a signal), and what it wrote."""
 
@@ -157,14 +158,10 @@ def result_of(value: Any, name: str) -> Result:
     """
     if not isinstance(value, Result):
         return Result(_text(value, name))
-    details = None if value.details is None else plain(value.details, name)
-    if not isinstance(details, (dict, type(None))):
-        kind = type(value.details).__name__
-        raise ToolError(f"{name} failed: details must be a mapping, not {kind}.")
     shown = None if value.shown is None else _text(value.shown, name)
     return Result(
         text=_text(value.text, name),
-        details=details,
+        details=None if value.details is None else plain(value.details, name),
         is_error=bool(value.is_error),
         shown=shown,
     )

@@ -13,7 +13,6 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from inspect import Parameter
 from types import MappingProxyType
@@ -25,15 +24,13 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
+from agentchat.core.errors import DefinitionError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.tools.custom.declaration.context import Context
 from agentchat.tools.schema import WholeNumber, field_problems, simplify_schema
 
 POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-
-
-class DefinitionError(TypeError):
-    """A tool is declared wrongly; the message says how to declare it."""
 
 
 class AllArguments(dict[str, Any]):
@@ -156,7 +153,7 @@ class ValueSource(Enum):
     DEFAULT = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundFunction:
     """A function of the user, with the source of each parameter's value."""
 

@@ -9,11 +9,10 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from agentchat.core.errors import ToolError
-from agentchat.tools.custom.declaration.parameters import DefinitionError
+from agentchat.core.errors import DefinitionError, ToolError
+from agentchat.core.frozen import frozen
 
 NAME = re.compile(r"\{(\w+)\}")
 SPECIAL = re.compile(r"<<(?!<)|\(\(|`|\$\[|\$'")
@@ -28,7 +27,7 @@ CODE = re.compile(
 """Programs that may read a text in quotes as code; a value in it would be code, too."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Template:
     """A command: pieces of shell text, and names of arguments at odd indexes."""
 

@@ -1,17 +1,21 @@
-"""Detects a model that repeats its calls, and asks the user whether to go on.
+"""Limits of a turn: calls that repeat, rounds, and budgets; the user decides whether it goes on.
 
 A round is one request and the calls of its reply. Rounds whose calls are the same, or the same
-few in turn, get the model a note first; if they go on, or if the turn has very many rounds, the
-user is asked before the next request.
+few in turn, get the model a note first; if they go on, if the turn has very many rounds, or if a
+turn, a chat or a day costs more than its budget, the user is asked before the next request.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from agentchat.core.messages import Message, Note, Reply, UserText
+from agentchat.core.spending import SCOPES, format_cost
+from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.approval_request import make_question, question_tool, request_approval
 from agentchat.core.turn.call import record
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import ApprovalRequest, Plan, Record
+from agentchat.core.turn.effects import Plan, Record, ReportBudget, do
 
 NOTED_ROUNDS = 3
 """After so many equal rounds the model gets a note."""
@@ -31,9 +35,12 @@ REPEATED = (
     "do something else, or tell the user what keeps you from going on.\n"
     "</system-reminder>"
 )
-CHOICES = "Accept goes on, and asks again after as many rounds. Reject ends the turn."
+MORE_ROUNDS = "Accept goes on, and asks again after as many rounds. Reject ends the turn."
 ENDED = "The user ended the turn here: {}."
 NOBODY = "No user can be asked whether to go on: {}."
+
+MORE_MONEY = "Accept goes on, for {} more. Reject ends the turn."
+SUBJECTS = {"turn": "this turn", "chat": "this chat", "day": "what all chats did today"}
 
 RoundCalls = tuple[tuple[str, str], ...]
 """The calls of a round: names and arguments as sent."""
@@ -42,6 +49,7 @@ RoundCalls = tuple[tuple[str, str], ...]
 ROUNDS = question_tool(
     "rounds", "Ask whether a turn that repeats itself, or is very long, goes on."
 )
+BUDGET = question_tool("budget", "Ask whether work goes on that costs more than its budget.")
 
 
 class LoopGuard:
@@ -69,12 +77,11 @@ class LoopGuard:
         why = self._reason_to_ask()
         if not why:
             return ""
-        if not chat.policy.attended:
-            return NOBODY.format(why)
-        goes_on = yield from self._ask(chat, why)
+        newest = self._rounds[-1] if self._rounds else ()
+        end = yield from _ask_to_go_on(chat, ROUNDS, why, (MORE_ROUNDS, "", *_lines(newest)))
         self._left = self._max_rounds
         self._rounds.clear()
-        return "" if goes_on else ENDED.format(why)
+        return end
 
     def note(self) -> Note | None:
         """Return the note to the model for the next request, if there is one."""
@@ -98,21 +105,47 @@ class LoopGuard:
             count, end = count + 1, end - length
         return count
 
-    def _ask(self, chat: Chat, why: str) -> Plan[bool]:
-        request = self._request(chat, why)
-        response = yield from request_approval(request)
-        while response.choice == "edit":  # there is nothing to edit
-            response = yield from request_approval(request)
-        if response.choice != "reject":
-            return True
-        reason = f" Reason: {response.reason}" if response.reason else ""
-        yield from record(chat, Record(Note(ENDED.format(why) + reason)))
-        return False
 
-    def _request(self, chat: Chat, why: str) -> ApprovalRequest:
-        newest = self._rounds[-1] if self._rounds else ()
-        text = "\n".join((CHOICES, "", *_lines(newest)))
-        return make_question(chat, ROUNDS, f"Go on? {why[0].upper()}{why[1:]}", text)
+def check_budget(chat: Chat) -> Plan[str]:
+    """Ask about each budget that is reached; return why the turn ends, empty if it goes on."""
+    for scope in SCOPES:
+        limit = chat.spending.limit(scope, chat.budget)
+        spent = chat.spending.totals(scope).known_cost
+        if limit is None or spent < limit:
+            continue
+        yield from do(ReportBudget(scope, limit, spent))
+        why = (
+            f"{SUBJECTS[scope]} has cost {format_cost(spent)}, of a budget of {format_cost(limit)}"
+        )
+        more = MORE_MONEY.format(format_cost(chat.budget.of(scope)))
+        end = yield from _ask_to_go_on(chat, BUDGET, why, (more, "", *_costs(chat)))
+        if end:
+            return end
+        chat.spending.grant(scope)
+    return ""
+
+
+def _ask_to_go_on(chat: Chat, tool: Tool, why: str, lines: Iterable[str]) -> Plan[str]:
+    """Ask the user; return why the turn ends, empty if it goes on.
+
+    Args:
+        tool: what asks.
+        why: what is the matter, as a clause.
+        lines: what the question shows.
+    """
+    if not chat.policy.attended:
+        return NOBODY.format(why)
+    question = f"Go on? {why[0].upper()}{why[1:]}."
+    request = make_question(chat, tool, question, "\n".join(lines))
+    response = yield from request_approval(request)
+    while response.choice == "edit":  # there is nothing to edit
+        response = yield from request_approval(request)
+    if response.choice != "reject":
+        return ""
+    end = ENDED.format(why)
+    reason = f" Reason: {response.reason}" if response.reason else ""
+    yield from record(chat, Record(Note(end + reason)))
+    return end
 
 
 def _lines(calls: RoundCalls) -> list[str]:
@@ -120,3 +153,12 @@ def _lines(calls: RoundCalls) -> list[str]:
     lines = ["The newest calls:", *texts]
     rest = len(calls) - SHOWN_CALLS
     return [*lines, f"and {rest} more"] if rest > 0 else lines
+
+
+def _costs(chat: Chat) -> Iterator[str]:
+    """Yield what each of them has cost, with its budget."""
+    for scope in SCOPES:
+        totals, budget = chat.spending.totals(scope), chat.budget.of(scope)
+        limit = f"  budget {format_cost(budget)}" if budget is not None else ""
+        unknown = f"  {totals.unpriced} without a known price" if totals.unpriced else ""
+        yield f"{scope:<5}{format_cost(totals.known_cost):>9}{limit}{unknown}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.agent.plan_mode import PLAN_IS_OVER
+from agentchat.agent.modes.plan import PLAN_IS_OVER
 from agentchat.core.messages import Note, Reply
 from agentchat.core.turn.chat import PLANNING
 from agentchat.core.turn.effects import ApprovalResponse

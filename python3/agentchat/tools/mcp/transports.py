@@ -1,0 +1,166 @@
+"""How a server at a URL is reached, and what any server may send: how fast, and how much.
+
+The SDK reads bodies without a limit, and messages as fast as they arrive. Here a body is cut off,
+and a server that floods its connection is read slowly, so that it waits instead of the user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextvars import Context
+from types import TracebackType
+from typing import Any
+
+import anyio
+import httpx2
+from mcp.client._transport import ReadStream, Transport, TransportStreams
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.message import SessionMessage
+
+from agentchat.tools.mcp.oauth import Login
+from agentchat.tools.mcp.stdio import LARGEST_MESSAGE, TOO_LARGE
+
+READ_SECONDS = 600.0
+"""How long an old event stream may be silent."""
+BURST_SECONDS = 0.05
+BURST = 100
+"""Messages that are taken in that time; more wait for the next one."""
+PLAIN = "identity"
+"""The encoding of a body that is not compressed."""
+
+
+class PacedStream:
+    """Receives what another stream does, but not more than ``BURST`` messages in a burst."""
+
+    def __init__(self, stream: ReadStream[SessionMessage | Exception]) -> None:
+        self._stream = stream
+        self._count = 0
+        self._began = time.monotonic()
+
+    @property
+    def last_context(self) -> Context | None:
+        """The context of the request to which the last message belongs, where it is known."""
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Return the next message; raises anyio.EndOfStream."""
+        now = time.monotonic()
+        if now - self._began >= BURST_SECONDS:
+            self._began, self._count = now, 0
+        elif self._count >= BURST:
+            await anyio.sleep(BURST_SECONDS - (now - self._began))
+        self._count += 1
+        return await self._stream.receive()
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._stream.aclose()
+
+    def __aiter__(self) -> PacedStream:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> PacedStream:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+@contextlib.asynccontextmanager
+async def paced(transport: Transport) -> AsyncIterator[TransportStreams]:
+    """Connect by another transport, whose messages are taken at a bounded rate."""
+    async with transport as (from_server, to_server):
+        yield PacedStream(from_server), to_server
+
+
+class BodyRefused(httpx2.StreamError):
+    """A body is over the limit or compressed; the SDK makes it the error of the request."""
+
+
+class BoundedBody(httpx2.AsyncByteStream):
+    """The body of an answer that is no stream of events, which has a limit for each event."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._body = response.stream
+        self._encoding = response.headers.get("content-encoding", PLAIN)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._encoding != PLAIN:  # there is no telling how large it is
+            raise BodyRefused("it sent a compressed answer, though it was asked not to do so")
+        size = 0
+        async for chunk in self._body:
+            size += len(chunk)
+            if size > LARGEST_MESSAGE:
+                raise BodyRefused(TOO_LARGE)
+            yield chunk
+
+    async def aclose(self) -> None:
+        """Close the body."""
+        await self._body.aclose()
+
+
+async def bound_body(response: httpx2.Response) -> None:
+    """Bound what is read of an answer."""
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        response.stream = BoundedBody(response)
+
+
+def make_client(
+    headers: dict[str, str] | None = None,
+    timeout: httpx2.Timeout | None = None,
+    auth: httpx2.Auth | None = None,
+) -> httpx2.AsyncClient:
+    """Return an HTTP client with bounded bodies; a factory for the SDK."""
+    client = create_mcp_http_client({"Accept-Encoding": PLAIN, **(headers or {})}, timeout, auth)
+    client.event_hooks = {"response": [bound_body]}
+    return client
+
+
+@contextlib.asynccontextmanager
+async def streamable_http(config: Mapping[str, Any], login: Login) -> AsyncIterator[Any]:
+    """Connect by Streamable HTTP; a transport of the SDK.
+
+    The headers and tokens go to this server alone: a redirect to another host is an error.
+    """
+    headers = dict(config["headers"])
+    async with (
+        make_client(headers, auth=login.auth(headers)) as client,
+        streamable_http_client(
+            config["url"], http_client=client, max_sse_event_size=LARGEST_MESSAGE
+        ) as streams,
+    ):
+        yield streams
+
+
+@contextlib.asynccontextmanager
+async def event_stream(config: Mapping[str, Any], login: Login) -> AsyncIterator[Any]:
+    """Connect by server-sent events, as servers of before 2025 do it; a transport of the SDK."""
+    headers = dict(config["headers"])
+    async with sse_client(
+        config["url"],
+        headers,
+        sse_read_timeout=READ_SECONDS,
+        httpx_client_factory=make_client,
+        auth=login.auth(headers),
+    ) as streams:
+        yield streams
+
+
+TRANSPORTS = {"http": (streamable_http, event_stream), "sse": (event_stream,)}
+"""What is tried for a server, in this order."""

@@ -1,0 +1,108 @@
+"""An MCP server without the SDK, which misbehaves: ``python raw_mcp_server.py``.
+
+It speaks the older protocol on standard input and output, which begins with a line of noise.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+FLOODS: dict[str, dict[str, Any]] = {
+    "log": {"method": "notifications/message", "params": {"level": "info", "data": "x" * 500}},
+    "progress": {
+        "method": "notifications/progress",
+        "params": {"progress": 1, "message": "x" * 500},
+    },
+    "list": {"method": "notifications/tools/list_changed", "params": {}},
+    "unknown": {"method": "notifications/no_such_thing", "params": {"data": "x" * 500}},
+}
+LINES = 400
+"""Notifications that are written at once."""
+
+Message = dict[str, Any]
+
+
+def encode(message: Message) -> bytes:
+    """Return a message as a line."""
+    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+
+
+def send(message: Message) -> None:
+    """Write a message."""
+    sys.stdout.buffer.write(encode(message))
+    sys.stdout.buffer.flush()
+
+
+def text(text: str) -> Message:
+    """Return the result of a tool."""
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def huge(params: Message) -> Message:
+    """Answer with 40 MB."""
+    return text("x" * 40_000_000)
+
+
+def wrong(params: Message) -> Message:
+    """Answer against the protocol."""
+    return {"content": "no list"}
+
+
+def flood(params: Message) -> Message:
+    """Send notifications of one ``kind`` for some ``megabytes`` or ``seconds``; return how many."""
+    arguments = params["arguments"]
+    message = FLOODS[arguments["kind"]]
+    token = (params.get("_meta") or {}).get("progressToken")
+    chunk = encode({**message, "params": {**message["params"], "progressToken": token}}) * LINES
+    size, most = 0, int(arguments["megabytes"] * 1e6)
+    end = time.monotonic() + arguments.get("seconds", 60)
+    while size < most and time.monotonic() < end:
+        size += sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()
+    return text(f"sent {size // 1_000_000} MB")
+
+
+TOOLS: dict[str, Callable[[Message], Message | None]] = {
+    "huge": huge,
+    "wrong": wrong,
+    "flood": flood,
+    "never": lambda params: None,
+}
+
+
+def answer(method: str, params: Message) -> Message | None:
+    """Return the result of a request; ``None`` for no answer. Raises LookupError."""
+    if method == "initialize":
+        able = {"tools": {"listChanged": True}}
+        about = {"name": "raw", "version": "1"}
+        return {"protocolVersion": "2025-06-18", "capabilities": able, "serverInfo": about}
+    if method == "tools/list":
+        return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
+    if method == "tools/call":
+        return TOOLS[params["name"]](params)
+    raise LookupError(method)
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    sys.stdout.write("welcome to the noise\n")
+    sys.stdout.flush()
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" not in message:
+            continue
+        try:
+            result = answer(message["method"], message.get("params") or {})
+        except LookupError:
+            send({"id": message["id"], "error": {"code": -32601, "message": "unknown method"}})
+        else:
+            if result is not None:
+                send({"id": message["id"], "result": result})
+
+
+if __name__ == "__main__":
+    main()
