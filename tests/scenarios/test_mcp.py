@@ -73,10 +73,10 @@ def test_the_command_lists_stops_and_explains_servers(
     broken = {"command": "no-such-program"}
     editor = start_with(start_editor, model_server, sample=SAMPLE, broken=broken)
     editor.command("AgentMcp restart sample")
-    editor.wait_notice("MCP server sample runs: 9 tools")
+    editor.wait_notice("MCP server sample runs: 11 tools")
     editor.command("AgentMcp")
     page = editor.wait(lambda: next(iter(editor.floats()), None), why="the list").text
-    assert "sample: running, 9 tools" in page
+    assert "sample: running, 11 tools" in page
     assert "version: sample 1.2, protocol" in page
     assert "no-such-program does not exist" in page
     editor.keys("q")

@@ -283,6 +283,13 @@ function M.apply(id, ops)
   if chat and api.nvim_buf_is_loaded(chat.buf) then apply.apply(chat, ops) end
 end
 
+--- Draws older messages above the others; Python draws the next ones then.
+function M.prepend(id, ops, part)
+  local chat = registry.get(id)
+  if not chat or not api.nvim_buf_is_loaded(chat.buf) then return end
+  apply.prepend(chat, ops, part, function() host.send('prepended', { chat = id }) end)
+end
+
 local function close(chat)
   if not registry.remove(chat) then return end
   registry.announce('ended', chat)

@@ -42,6 +42,7 @@ M.FUNCTIONS = {
   ['chat.apply'] = actions.apply,
   ['chat.discard'] = actions.discard,
   ['chat.open_for_agent'] = actions.open_for_agent,
+  ['chat.prepend'] = actions.prepend,
   ['chat.refuse'] = actions.refuse,
   ['code.answer'] = code.answer,
   ['diagnostics.list'] = diagnostics.list,

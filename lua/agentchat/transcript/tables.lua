@@ -3,6 +3,8 @@ local decorations = require('agentchat.transcript.decorations')
 
 local M = {}
 
+local api = vim.api
+
 ---@class agentchat.Cell of a line; columns in bytes
 ---@field first integer after its bar
 ---@field last integer of the next bar
@@ -19,13 +21,18 @@ end
 ---@return agentchat.Cell[] cells, integer[] bars columns
 local function split(line, marks)
   local bars, cells = bars_of(line), {}
+  local hidden, next_hidden = decorations.hidden_parts(line, marks), 1
   for i, bar in ipairs(bars) do
-    local last = bars[i + 1] or #line
-    local text = line:sub(bar + 2, last)
+    local first, last = bar + 1, bars[i + 1] or #line
+    local text = line:sub(first + 1, last)
+    local width = api.nvim_strwidth(text)
+    while hidden[next_hidden] and hidden[next_hidden].first < last do
+      local part = hidden[next_hidden]
+      if part.first >= first and part.last <= last then width = width - part.cells end
+      next_hidden = next_hidden + 1
+    end
     if bars[i + 1] or text:find('%S') then
-      local hidden = decorations.hidden_cells(line, marks, bar + 1, last)
-      local width = vim.api.nvim_strwidth(text) - hidden
-      table.insert(cells, { first = bar + 1, last = last, width = width })
+      table.insert(cells, { first = first, last = last, width = width })
     end
   end
   return cells, bars
@@ -91,27 +98,27 @@ end
 ---@param lines string[]
 ---@param marks string[] decorations of each line, changed
 ---@param room integer cells
-function M.align(lines, marks, room)
+---@param pause fun() called after each line
+function M.align(lines, marks, room, pause)
   local sides = lines[2] and alignments(lines[2])
   if not sides then return end
   local rows, bars = {}, {}
   for i, line in ipairs(lines) do
     if not line:find('|', 1, true) then break end
     rows[i], bars[i] = split(line, marks[i] or '')
+    pause()
   end
-  local widths, wide = widest(rows), 0
-  for i, cells in ipairs(rows) do
-    local full = vim.api.nvim_strwidth(lines[i])
-    for column, cell in ipairs(cells) do
-      full = full + widths[column] - cell.width
-    end
-    wide = math.max(wide, full)
+  local widths = widest(rows)
+  local wide = bars[1][1] + 1 -- before the cells, of which each ends in a bar
+  for _, width in ipairs(widths) do
+    wide = wide + width + 1
   end
   if wide > room then return end
   for i, cells in ipairs(rows) do
     local added = i == 2 and rule_row(cells, bars[i], widths)
       or text_row(cells, bars[i], widths, sides)
     marks[i] = vim.trim((marks[i] or '') .. ' ' .. added)
+    pause()
   end
 end
 

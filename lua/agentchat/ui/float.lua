@@ -34,7 +34,12 @@ local MARGIN = 2 -- columns beside the text
 ---@field rows integer screen rows of the whole text
 ---@field gone boolean
 
-function M.is_open(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
+---Wiping out its buffer leaves a window that is no float of ours any more.
+function M.is_open(float)
+  return float ~= nil
+    and vim.api.nvim_win_is_valid(float.win)
+    and vim.api.nvim_buf_is_valid(float.buf)
+end
 
 --- Whether the user sees the float: it is open in this tab.
 function M.is_visible(float)

@@ -21,7 +21,6 @@ from agentchat.nvim.lua_tools import LuaTools
 from agentchat.nvim.mcp_commands import McpCommands
 from agentchat.nvim.settings import Settings
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
-from agentchat.tools.custom.declaration.definition import ToolSpec
 from agentchat.tools.custom.declaration.files import (
     PROJECT_FOLDER,
     FileProblem,
@@ -32,6 +31,7 @@ from agentchat.tools.custom.declaration.files import (
     read_trust,
     stamp,
 )
+from agentchat.tools.custom.declaration.spec import ToolSpec
 from agentchat.tools.custom.process.pool import WorkerPool
 from agentchat.tools.custom.process.worker import Worker, start_worker
 from agentchat.tools.custom.registry import (

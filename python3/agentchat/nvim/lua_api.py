@@ -28,6 +28,7 @@ LuaFunction = Literal[
     "chat.apply",
     "chat.discard",
     "chat.open_for_agent",
+    "chat.prepend",
     "chat.refuse",
     "code.answer",
     "diagnostics.list",

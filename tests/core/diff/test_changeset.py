@@ -12,15 +12,12 @@ from hypothesis import strategies as st
 from agentchat.core.diff.changeset import (
     ChangeSet,
     FileChange,
-    Hunk,
     combine,
     count_lines,
-    hunks,
-    keep_hunks,
     line_edits,
     rebase,
-    split_hunks,
 )
+from agentchat.core.diff.hunks import Hunk, hunks, keep_hunks, split_hunks
 from agentchat.core.diff.text_file import split_lines
 
 SIXTY = [f"line {number}\n" for number in range(1, 61)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentchat.core.diff.changeset import ChangeSet, FileChange, hunks
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.diff.hunks import hunks
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.tools.tool import DryRunResult, ToolOutput

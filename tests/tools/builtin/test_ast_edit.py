@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.diff.changeset import ChangeSet, keep_hunks
+from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.diff.hunks import keep_hunks
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.tools.tool import DryRunResult, StagedChange, ToolOutput
 from agentchat.tools.builtin import ast_edit

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentchat.core.diff.changeset import ChangeSet, FileChange, hunks, keep_hunks, rebase
+from agentchat.core.diff.changeset import ChangeSet, FileChange, rebase
+from agentchat.core.diff.hunks import hunks, keep_hunks
 from agentchat.tools.builtin.catalogue import compose, with_renames
 
 TEXT = b"".join(b"line %d\n" % n for n in range(1, 41))

@@ -363,6 +363,25 @@ def test_whichever_operation_fails_the_change_is_whole_or_not_made(
         assert _without_owner_temp(fingerprint(root)) == expected, disk.log[: number + 1]
 
 
+class ReadOnlyDisk(Disk):
+    """Refuses whatever changes a file."""
+
+    def open(self, name: str, flags: int, mode: int = 0o666, dir_fd: int | None = None) -> int:
+        if flags & os.O_ACCMODE:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return super().open(name, flags, mode, dir_fd)
+
+    def unlink(self, name: str, dir_fd: int) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+@pytest.mark.parametrize("before", ["old a\n", None])
+def test_on_a_read_only_file_system_nothing_was_changed(ws: Path, before: str | None) -> None:
+    file = change(ws, "new" if before is None else "a", before, "x")
+    with pytest.raises(ToolError, match=r"Read-only file system\. Nothing was changed\."):
+        apply([file], ReadOnlyDisk())
+
+
 def _without_owner_temp(status: Print) -> Print:
     """Leave out a temporary file that could not be removed, which a sweep removes."""
     return {

@@ -260,6 +260,15 @@ async def test_the_changes_survive_a_kill_and_are_found_again(staging: Staging) 
     await again.overlay.close()
 
 
+async def test_applied_files_are_newer_in_the_order_in_which_they_were_changed(
+    staging: Staging,
+) -> None:
+    await staging.run("echo 1 > c.txt; sleep .01; cp c.txt b.txt; sleep .01; echo 2 > a.txt")
+    await staging.apply()
+    times = [(staging.project / name).stat().st_mtime_ns for name in ("c.txt", "b.txt", "a.txt")]
+    assert times == sorted(set(times))
+
+
 async def test_a_file_that_the_user_changed_meanwhile_is_not_overwritten(staging: Staging) -> None:
     await staging.run("sed -i s/third/3rd/ a.txt")
     await staging.changes()

@@ -11,14 +11,14 @@ import contextlib
 import os
 import uuid
 from dataclasses import replace
-from typing import cast
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.staged_command import NAMED_FILES, apply_staged
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.core.diff.aspects import entry_of
-from agentchat.core.diff.changeset import ChangeSet, FileChange, hunks
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.diff.hunks import hunks
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import DryRunResult, Extra, ToolOutput
@@ -172,8 +172,7 @@ class Stage:
             raise ToolError(MOVED.format(", ".join(moved)))
         await self._ask_about_special(change)
         workspace = JournaledWorkspace(self._workspace, self._journal, f"stage-{uuid.uuid4().hex}")
-        await apply_staged(cast("Workspace", workspace), change)
-        await self._overlay.clear()
+        await apply_staged(self._overlay, workspace, change)
         return ToolOutput(preview.headline or describe_applied(change))
 
     async def _reject(self, reason: str, extra: Extra) -> None:

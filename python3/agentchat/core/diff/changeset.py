@@ -7,9 +7,9 @@ A tool that edits never writes a file itself. It computes a :class:`ChangeSet` w
 each file before and after, and this value goes through every stage:
 
 1. *Computed* by a tool's dry run, from the text the user sees (unsaved buffers included).
-2. *Shown* in the approval float or the review, as the hunks of :func:`hunks`.
+2. *Shown* in the approval float or the review, as its ``hunks``.
 3. *Decided*: the user keeps or rejects each hunk, or edits the proposed text
-   (``turn/hunk_decisions``). :func:`keep_hunks` makes the change that holds only what is kept.
+   (``turn/hunk_decisions``). :func:`hunks.keep_hunks` makes the change with only what is kept.
 4. *Checked*: a change applies only to the bytes it was computed from. If a file changed
    meanwhile, the change is *stale*: :func:`rebase` puts it on top of the new text, and it is shown
    and approved again. If the two conflict, nothing is written.
@@ -20,24 +20,20 @@ each file before and after, and this value goes through every stage:
    to the bytes that the change left.
 
 So a change is never half applied, never shown in one form and written in another, and never
-applied to a text that nobody saw. Hunks count from 0 here and from 1 in messages.
+applied to a text that nobody saw.
 """
 
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 from itertools import pairwise
 
-from agentchat.core.diff.line_diff import LineChange, diff_lines
-from agentchat.core.diff.text_file import split_lines, why_not_text
+from agentchat.core.diff.line_diff import LineChange, diff_lines, join_changes
+from agentchat.core.diff.text_file import read_lines, why_not_text
 from agentchat.core.frozen import frozen
-
-CONTEXT = 3
-"""Unchanged lines around a hunk; changes closer than twice that are one hunk, unless split."""
 
 LineEdit = tuple[int, int, list[str]]
 
@@ -156,42 +152,6 @@ class ReplacedLines:
 
 
 @frozen
-class HunkLine:
-    """One line of a hunk: ``kind`` is a space, ``-`` or ``+``.
-
-    ``text`` is without line end, ``end`` is the line end (empty at the end of a file without a
-    final newline). ``old`` and ``new`` are 1-based line numbers, ``None`` on the side without the
-    line. Bytes that are not UTF-8 are lone surrogates.
-    """
-
-    kind: str
-    text: str
-    end: str
-    old: int | None
-    new: int | None
-
-
-@frozen
-class Hunk:
-    """Changed lines of a file with their context; numbers as in a unified diff."""
-
-    index: int
-    old_start: int
-    old_count: int
-    new_start: int
-    new_count: int
-    lines: tuple[HunkLine, ...]
-    splits: tuple[int, ...] = ()
-    """Where it can be split, as in :attr:`FileChange.splits`."""
-
-    @property
-    def header(self) -> str:
-        """The hunk's ``@@`` line."""
-        old, new = f"{self.old_start},{self.old_count}", f"{self.new_start},{self.new_count}"
-        return f"@@ -{old} +{new} @@"
-
-
-@frozen
 class ChangeSet:
     """A change of several files, applied to all or none; each path occurs once."""
 
@@ -244,43 +204,8 @@ def _digest_all(hashes: Iterable[str | None]) -> str | None:
 
 def count_lines(file: FileChange) -> tuple[int, int]:
     """Return how many lines are added and removed; a binary file counts none."""
-    changes = _changes(file)
+    changes = line_changes(file)
     return sum(c.b_end - c.b_start for c in changes), sum(c.a_end - c.a_start for c in changes)
-
-
-def hunks(file: FileChange) -> tuple[Hunk, ...]:
-    """Return the hunks of a file, numbered from 0.
-
-    A change without lines (of a binary file, an empty file created or deleted, a new name for the
-    same text) is one hunk without lines.
-    """
-    return _hunks(file, file.splits)
-
-
-@lru_cache(maxsize=32)
-def _hunks(file: FileChange, splits: tuple[int, ...]) -> tuple[Hunk, ...]:
-    groups = _groups(_changes(file), splits)
-    if not groups and not file.changes_nothing:
-        return (Hunk(0, 0, 0, 0, 0, ()),)
-    old, new = _lines(file.before), _lines(file.after)
-    found: list[Hunk] = []
-    shown = 0
-    for group, behind in zip(groups, [*groups[1:], None], strict=False):
-        last = group[-1].a_end
-        # Neighbours share what is between them: most of it is shown before the second one.
-        room = (behind[0].a_start - last) // 2 if behind else len(old) - last
-        end = last + min(CONTEXT, room)
-        found.append(
-            _hunk(len(found), group, (max(shown, group[0].a_start - CONTEXT), end), old, new)
-        )
-        shown = end
-    return tuple(found)
-
-
-def split_hunks(file: FileChange, indexes: Collection[int]) -> FileChange:
-    """Return the same change, in which each change of lines in these hunks is a hunk of its own."""
-    more = (split for hunk in hunks(file) if hunk.index in indexes for split in hunk.splits)
-    return replace(file, splits=tuple(sorted({*file.splits, *more})))
 
 
 def lines_before(file: FileChange, first: int, last: int) -> tuple[int, int]:
@@ -291,28 +216,13 @@ def lines_before(file: FileChange, first: int, last: int) -> tuple[int, int]:
 def _line_before(file: FileChange, line: int) -> tuple[int, int]:
     """Return the range of lines before the change that one line after it comes from."""
     shift = 0
-    for change in _changes(file):
+    for change in line_changes(file):
         if line <= change.b_start:
             break
         if line <= change.b_end:
             return min(change.a_start + 1, change.a_end), max(change.a_end, 1)
         shift = change.a_end - change.b_end
     return line + shift, line + shift
-
-
-def keep_hunks(file: FileChange, kept: Collection[int]) -> FileChange:
-    """Return the change with only the hunks whose indexes are kept, byte for byte.
-
-    If nothing of a renamed file is kept, it keeps its old name.
-    """
-    groups = _groups(_changes(file), file.splits)
-    if set(range(max(len(groups), 1))) <= set(kept):
-        return file
-    if not any(0 <= index < len(groups) for index in kept):
-        return replace(file, path=file.origin, after=file.before, old_path="", members=())
-    kept_groups = [group for index in sorted(kept) for group in groups[index : index + 1]]
-    parts = [change for group in kept_groups for change in group]
-    return replace(file, after=_apply_line_changes(_lines(file.before), _lines(file.after), parts))
 
 
 def rebase(file: FileChange, current: bytes | None) -> FileChange | None:
@@ -330,7 +240,7 @@ def rebase(file: FileChange, current: bytes | None) -> FileChange | None:
         return None
     if why_not_text(current):
         return None
-    merged = _merge(_lines(file.before), _lines(file.after), _lines(current))
+    merged = _merge(read_lines(file.before), read_lines(file.after), read_lines(current))
     return None if merged is None else replace(file, before=current, after=merged, splits=())
 
 
@@ -351,73 +261,12 @@ def line_edits(before: Sequence[str], after: Sequence[str]) -> list[LineEdit]:
     return [(c.a_start, c.a_end, list(after[c.b_start : c.b_end])) for c in changes]
 
 
-def _lines(data: bytes | None) -> list[str]:
-    return split_lines((data or b"").decode("utf-8", "surrogateescape"))
-
-
 @lru_cache(maxsize=32)
-def _changes(file: FileChange) -> tuple[LineChange, ...]:
+def line_changes(file: FileChange) -> tuple[LineChange, ...]:
+    """Return the changed lines of a file, in order; none of a binary one."""
     if file.is_binary:
         return ()
-    return tuple(diff_lines(_lines(file.before), _lines(file.after)))
-
-
-def _groups(changes: Sequence[LineChange], splits: Sequence[int]) -> list[list[LineChange]]:
-    """Return the changes grouped by hunk: those that lie close and are not split."""
-    groups: list[list[LineChange]] = []
-    for change in changes:
-        end = groups[-1][-1].a_end if groups else 0
-        index = bisect_left(splits, end)
-        is_split = index < len(splits) and splits[index] <= change.a_start
-        if groups and change.a_start - end <= 2 * CONTEXT and not is_split:
-            groups[-1].append(change)
-        else:
-            groups.append([change])
-    return groups
-
-
-def _hunk(
-    index: int, group: list[LineChange], span: tuple[int, int], old: list[str], new: list[str]
-) -> Hunk:
-    i, i_end = span
-    j = group[0].b_start - (group[0].a_start - i)
-    j_end = group[-1].b_end + (i_end - group[-1].a_end)
-    lines: list[HunkLine] = []
-    position, shift = i, j - i
-    for change in [*group, LineChange(i_end, i_end, j_end, j_end)]:
-        lines += (_line(" ", old[n], n, n + shift) for n in range(position, change.a_start))
-        lines += (_line("-", old[n], n, None) for n in range(change.a_start, change.a_end))
-        lines += (_line("+", new[n], None, n) for n in range(change.b_start, change.b_end))
-        position, shift = change.a_end, change.b_end - change.a_end
-    old_start = i + 1 if i_end > i else i
-    new_start = j + 1 if j_end > j else j
-    splits = tuple(change.a_start for change in group[1:])
-    return Hunk(index, old_start, i_end - i, new_start, j_end - j, tuple(lines), splits)
-
-
-def _line(kind: str, line: str, old: int | None, new: int | None) -> HunkLine:
-    text = line.removesuffix("\n")
-    end = line[len(text) :]
-    if end and text.endswith("\r"):
-        text, end = text[:-1], "\r\n"
-    number = (None if old is None else old + 1, None if new is None else new + 1)
-    return HunkLine(kind, text, end, *number)
-
-
-def _apply_line_changes(old: list[str], new: list[str], parts: Sequence[LineChange]) -> bytes:
-    """Return the old text with some of the changes applied."""
-    return _join_changes(old, [(part, new) for part in parts])
-
-
-def _join_changes(old: list[str], changes: Sequence[tuple[LineChange, list[str]]]) -> bytes:
-    """Return ``old`` with changes applied, each with the lines that it takes its text from."""
-    lines: list[str] = []
-    position = 0
-    for change, source in changes:
-        lines += old[position : change.a_start]
-        lines += source[change.b_start : change.b_end]
-        position = change.a_end
-    return "".join(lines + old[position:]).encode("utf-8", "surrogateescape")
+    return tuple(diff_lines(read_lines(file.before), read_lines(file.after)))
 
 
 def _merge(base: list[str], new: list[str], current: list[str]) -> bytes | None:
@@ -428,7 +277,7 @@ def _merge(base: list[str], new: list[str], current: list[str]) -> bytes | None:
     for (first, source), (second, other_source) in pairwise(changes):
         if source is not other_source and _conflict(first, second):
             return None
-    return _join_changes(base, changes)
+    return join_changes(base, changes)
 
 
 def _conflict(first: LineChange, second: LineChange) -> bool:

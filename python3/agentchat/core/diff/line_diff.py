@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import chain, repeat
 
+from agentchat.core.diff.text_file import encode
 from agentchat.core.frozen import frozen
 
 Line = Hashable
@@ -297,3 +298,14 @@ def _changed_middle(before: str, after: str) -> tuple[list[WordSpan], list[WordS
     start = next((n for n in range(size) if before[n] != after[n]), size)
     end = next((n for n in range(size - start) if before[-1 - n] != after[-1 - n]), size - start)
     return [WordSpan(start, len(before) - end)], [WordSpan(start, len(after) - end)]
+
+
+def join_changes(old: list[str], changes: Sequence[tuple[LineChange, list[str]]]) -> bytes:
+    """Return ``old`` with changes applied, each with the lines that it takes its text from."""
+    lines: list[str] = []
+    position = 0
+    for change, source in changes:
+        lines += old[position : change.a_start]
+        lines += source[change.b_start : change.b_end]
+        position = change.a_end
+    return encode("".join(lines + old[position:]))

@@ -107,3 +107,8 @@ def _kind(plain: str, crlf: int) -> str:
     if not crlf:
         return "\n"
     return "\r\n" if plain.count("\n") == crlf else "mixed"
+
+
+def read_lines(data: bytes | None) -> list[str]:
+    """Return the lines of a file with their ends; bytes that are not UTF-8 are lone surrogates."""
+    return split_lines((data or b"").decode("utf-8", "surrogateescape"))

@@ -1,9 +1,8 @@
 """The plan of one call: located, decided, approved if needed, run, answered exactly once.
 
 ``CallAttempt`` is the one loop for every call. A ``resolve`` call differs only in its target, a
-staged preview: see ``resolve.ResolveAttempt``. A prompt calls tools, too, for the commands and
-files of ``/name``: the same rules hold, but the result becomes part of the user's message (see
-``PromptCallAttempt``).
+staged preview: see ``resolve.ResolveAttempt``; ``prompt_calls`` has the calls of the user's own
+prompts.
 """
 
 from __future__ import annotations
@@ -33,19 +32,15 @@ from agentchat.core.turn.approval_request import (
 )
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import (
-    AnswerPromptCall,
     ApplyTried,
     ApprovalRequest,
     ApprovalResponse,
     ComputeDryRun,
-    FindPromptCalls,
     ForgetTried,
     Locate,
     Plan,
-    PromptCall,
     ReadyCall,
     Record,
-    RunPromptCall,
     RunTool,
     RunTools,
     SimilarCall,
@@ -53,7 +48,7 @@ from agentchat.core.turn.effects import (
     do,
 )
 from agentchat.core.turn.reverse_thinking import apply_verdict
-from agentchat.core.turn.validate import InvalidCall, validate_for
+from agentchat.core.turn.validate import InvalidCall
 
 
 def record(chat: Chat, effect: Record) -> Plan[Message]:
@@ -391,45 +386,3 @@ def no_checkpoint_message(call: ValidCall) -> str:
     """Return the answer to a call that needs a checkpoint without a handler."""
     name = call.tool.name
     return f'Checkpoint required: no handler is registered, so "{name}" was not run.'
-
-
-class PromptCallAttempt(CallAttempt):
-    """One call of a prompt on its way to its result."""
-
-    def __init__(self, chat: Chat, call: ValidCall, prompt: str) -> None:
-        super().__init__(chat, call, ApprovalQueue())
-        self._prompt = prompt
-
-    def run_unasked(self, target: CallTarget, decision: Decision) -> Plan[ToolResult]:
-        """Run the call without a question."""
-        return (yield from do(RunPromptCall(ReadyCall(self.call, target, decision))))
-
-    def request(self, target: CallTarget, decision: Decision) -> Plan[ApprovalRequest]:
-        """Return the approval request, which names the prompt."""
-        request = yield from super().request(target, decision)
-        return replace(request, prompt=self._prompt, can_try=False)
-
-    def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
-        """Run what the user approved of the call."""
-        ready = ReadyCall(self.call, request.target, decision, request.preview)
-        return (yield from do(RunPromptCall(ready)))
-
-
-def run_prompt_calls(chat: Chat) -> Plan[None]:
-    """Run what the waiting messages call, in order, each with its own question."""
-    for prompt_call in (yield from do(FindPromptCalls())):
-        result = yield from _run(chat, prompt_call)
-        yield from do(AnswerPromptCall(result))
-
-
-def _run(chat: Chat, prompt_call: PromptCall) -> Plan[ToolResult]:
-    call = prompt_call.call
-    tool = chat.toolset.known(call.name)
-    if tool is None:
-        text = chat.toolset.unknown_tool_message(call.name)
-        return ToolResult(call.id, call.name, text, Status.ERROR)
-    try:
-        valid = yield from validate_for(call, tool)
-    except ToolError as error:
-        return ToolResult(call.id, call.name, str(error), Status.ERROR)
-    return (yield from PromptCallAttempt(chat, valid, prompt_call.prompt).outcome())

@@ -7,16 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from agentchat.core.diff.changeset import (
-    ChangeSet,
-    FileChange,
-    Hunk,
-    ReplacedLines,
-    hunks,
-    keep_hunks,
-    rebase,
-    split_hunks,
-)
+from agentchat.core.diff.changeset import ChangeSet, FileChange, ReplacedLines, rebase
+from agentchat.core.diff.hunks import Hunk, hunks, keep_hunks, split_hunks
 from agentchat.core.diff.text_file import encode
 from agentchat.core.errors import StalePreview
 from agentchat.core.frozen import frozen

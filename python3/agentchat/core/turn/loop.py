@@ -61,7 +61,6 @@ from agentchat.core.turn.call import (
     CallAttempt,
     locate_together,
     record,
-    run_prompt_calls,
     run_together,
 )
 from agentchat.core.turn.chat import RESOLVE, Chat
@@ -77,6 +76,7 @@ from agentchat.core.turn.effects import (
     TearDown,
     do,
 )
+from agentchat.core.turn.prompt_calls import run_prompt_calls
 from agentchat.core.turn.resolve import make_attempt
 from agentchat.core.turn.turn_limits import LoopGuard, check_budget
 from agentchat.core.turn.validate import InvalidCall, cut_off_message, validate

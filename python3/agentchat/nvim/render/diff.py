@@ -9,15 +9,8 @@ from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 from agentchat.core.diff.aspects import split_aspect
-from agentchat.core.diff.changeset import (
-    ChangeSet,
-    FileChange,
-    Hunk,
-    HunkLine,
-    count_lines,
-    hunks,
-    split_hunks,
-)
+from agentchat.core.diff.changeset import ChangeSet, FileChange, count_lines
+from agentchat.core.diff.hunks import Hunk, HunkLine, hunks, split_hunks
 from agentchat.core.diff.line_diff import WordSpan, changed_words
 from agentchat.core.diff.text_file import split_lines
 from agentchat.core.text import escape_character, escape_line, hidden_character_offsets

@@ -167,8 +167,9 @@ class ChangeLink(AspectOperation):
         else:
             self.check()
         if self.after is not None:
-            self._temp = self.temp_name()
-            self.disk.symlink(read_target(self.after), self._temp, self.dir_fd)
+            temp = self.temp_name()
+            self.disk.symlink(read_target(self.after), temp, self.dir_fd)
+            self._temp = temp
 
     def _make_folders(self, folder: str) -> None:
         missing = []

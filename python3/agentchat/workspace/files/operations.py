@@ -49,8 +49,9 @@ class CreateFile(FileOperation):
         self._dir_fd = self._make_folders()
         if not self._replaces and self.stat_target() is not None:
             raise StalePreview(self.path)
-        self.temp = self.temp_name()
-        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.dir_fd)
+        temp = self.temp_name()
+        fd = self.disk.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.dir_fd)
+        self.temp = temp
         try:
             write_whole(self.disk, fd, self.after or b"")
             self._set_metadata(fd)
@@ -169,8 +170,9 @@ class ReplaceFile(FileOperation):
             self._prepare_in_place()
 
     def _write_beside(self) -> None:
-        self.temp = self.temp_name()
-        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, self.dir_fd)
+        temp = self.temp_name()
+        fd = self.disk.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, self.dir_fd)
+        self.temp = temp
         try:
             write_whole(self.disk, fd, self.new)
             self._copy_metadata(fd)

@@ -71,6 +71,10 @@ class StagedChanges:
         """Return how many bytes the changed files have; blocks."""
         return self._upper.size()
 
+    def restore_order(self, paths: Iterable[str]) -> None:
+        """Give applied files times in the order in which they were changed; blocks."""
+        self._upper.restore_order(paths)
+
     def assume(self, path: str, content: bytes) -> None:
         """Take this as the content of a file before any change: the text of an unsaved buffer."""
         self._before[path] = content
