@@ -82,12 +82,18 @@ class Drawn:
 
 
 @pytest.fixture
-def alone(start_editor: StartEditor, tmp_path: Path) -> Editor:
-    """An editor whose Python half never gets ready."""
+def never_ready(tmp_path: Path) -> dict[str, Any]:
+    """Settings with which the Python half never gets ready."""
     stub = tmp_path / "never-ready"
     stub.write_text(NEVER_READY)
     stub.chmod(0o755)
-    return start_editor({"python": str(stub)})
+    return {"python": str(stub)}
+
+
+@pytest.fixture
+def alone(start_editor: StartEditor, never_ready: dict[str, Any]) -> Editor:
+    """An editor whose Python half never gets ready."""
+    return start_editor(never_ready)
 
 
 @pytest.fixture
