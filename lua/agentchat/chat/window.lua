@@ -86,4 +86,23 @@ function M.follow(buf, views, header)
   end
 end
 
+--- Writes lines above all others: what is in view stays where it is, and a window with room for more
+--- than there was shows some of them.
+---@param write fun()
+function M.write_above(buf, write)
+  local last, views = api.nvim_buf_line_count(buf), {}
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    views[win] = api.nvim_win_call(win, vim.fn.winsaveview)
+  end
+  write()
+  local added = api.nvim_buf_line_count(buf) - last
+  for win, view in pairs(views) do
+    local shows_all = view.topline == 1 and view.lnum == last
+    api.nvim_win_call(win, function()
+      local top = shows_all and bottom_top(win, 1) or view.topline + added
+      vim.fn.winrestview({ topline = top, skipcol = shows_all and 0 or view.skipcol })
+    end)
+  end
+end
+
 return M

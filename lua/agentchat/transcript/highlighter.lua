@@ -41,6 +41,7 @@ local ANSWER_MS = 5000 -- after which the host is asked again
 ---@field room? integer cells of the window that a table was aligned for, once it is whole
 
 ---@class agentchat.WaitingText
+---@field id? integer its extmark
 ---@field open boolean more of it arrives
 ---@field next integer extmark of the first line that is not split yet
 ---@field splitter agentchat.Splitter
@@ -49,7 +50,6 @@ local ANSWER_MS = 5000 -- after which the host is asked again
 ---@class agentchat.Highlighting of a chat
 ---@field texts table<integer, agentchat.WaitingText> by extmark
 ---@field sections table<integer, agentchat.Section> by extmark
----@field current? integer extmark of the text that arrives
 ---@field busy? boolean
 ---@field again? boolean
 
@@ -121,7 +121,7 @@ local function split(chat, id, text)
     local begins = sections.step(text.splitter, line)
     if begins or not text.section then begin_section(chat, text, first + i - 1) end
   end
-  set_region(chat.buf, text.next, last, last, true)
+  set_region(chat.buf, text.next, last, last, text.open)
   return true
 end
 
@@ -170,10 +170,9 @@ end
 
 --- Where a section ends; one that grows, with the text for now.
 local function last_row(chat, id, section)
-  local current = chat.transcript.highlighting.current
   if section.text.section ~= id then return select(2, rows_of(chat.buf, id)) end
-  if not current then return nil end
-  local _, last, complete = rows_of(chat.buf, current)
+  if not section.text.open then return nil end
+  local _, last, complete = rows_of(chat.buf, section.text.id)
   -- Half a line of code has its colours; half a line of prose may mean something else.
   return section.lang and last or complete
 end
@@ -256,16 +255,25 @@ local function highlight(chat, id, section, pause)
   section.due = now() + math.max(STREAM_MS, (now() - began) * REST)
 end
 
---- What is in the view of a window or near it, in order.
+--- What is in the view of a window or near it, in order; not what a closed fold hides as a whole.
+local function near_window(buf, win)
+  local first = math.max(0, vim.fn.line('w0', win) - 1 - AHEAD)
+  local last = vim.fn.line('w$', win) - 1 + AHEAD
+  local opts = { overlap = true, details = true }
+  local marks = api.nvim_buf_get_extmarks(buf, regions, { first, 0 }, { last, -1 }, opts)
+  return api.nvim_win_call(win, function()
+    return vim.tbl_filter(
+      function(mark) return vim.fn.foldclosedend(mark[2] + 1) < mark[4].end_row end,
+      marks
+    )
+  end)
+end
+
 local function near(chat)
   local ids = {}
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if api.nvim_win_get_buf(win) == chat.buf then
-      local first = math.max(0, vim.fn.line('w0', win) - 1 - AHEAD)
-      local last = vim.fn.line('w$', win) - 1 + AHEAD
-      local opts = { overlap = true }
-      local marks = api.nvim_buf_get_extmarks(chat.buf, regions, { first, 0 }, { last, -1 }, opts)
-      for _, mark in ipairs(marks) do
+      for _, mark in ipairs(near_window(chat.buf, win)) do
         table.insert(ids, mark[1])
       end
     end
@@ -291,7 +299,7 @@ end
 function M.refresh(chat)
   local pending = chat.transcript.highlighting
   pending.again = pending.busy
-  if pending.busy then return end
+  if pending.busy or not (next(pending.texts) or next(pending.sections)) then return end
   pending.busy = true
   local function is_wanted()
     pending.busy = api.nvim_buf_is_loaded(chat.buf)
@@ -328,27 +336,28 @@ end
 -- The texts of a chat --------------------------------------------------------------------------------
 
 --- A text begins that grows where its last piece ended.
+---@return agentchat.WaitingText
 function M.start(chat, row)
-  local pending = chat.transcript.highlighting
-  pending.current = set_region(chat.buf, nil, row, row, true)
-  pending.texts[pending.current] = {
+  local text = {
+    id = set_region(chat.buf, nil, row, row, true),
     open = true,
     next = set_region(chat.buf, nil, row, row, true),
     splitter = sections.new(),
   }
+  chat.transcript.highlighting.texts[text.id] = text
+  return text
 end
 
---- The text has ended.
+--- A text has ended.
+---@param text agentchat.WaitingText
 ---@param first? integer row
 ---@param last? integer row after the last one; nil if the text is gone
-function M.finish(chat, first, last)
-  local pending = chat.transcript.highlighting
-  local id = pending.current
-  pending.current = nil
-  if not id then return end
-  pending.texts[id].open = false
-  if not first then return drop(chat, id) end
-  set_region(chat.buf, id, first, last)
+function M.finish(chat, text, first, last)
+  text.open = false
+  if not first then return drop(chat, text.id) end
+  set_region(chat.buf, text.id, first, last)
+  local next = rows_of(chat.buf, text.next)
+  if next then set_region(chat.buf, text.next, next, next) end
   M.refresh(chat)
 end
 

@@ -1,6 +1,6 @@
 """One chat: its queue of messages, its turns, its jobs and its state.
 
-A session does one thing at a time: first the waiting jobs (undo, redo, recovery, replay) one after
+A session does one thing at a time: first the waiting jobs (undo, redo, recovery) one after
 the other, then a turn if the user sent a message, and so on until nothing is left. Messages sent
 meanwhile wait in one queue; the running turn takes them before its next request.
 """
@@ -312,10 +312,10 @@ class Session:
             self._mode.restore(mode)
 
     def replay(self) -> None:
-        """Draw the history; turns wait until that is done."""
+        """Draw the history in the background: the user can send meanwhile."""
         self._view.show_todo(self.chat.todo.items)
-        work = partial(replay, self.chat.history, self._view, self.chat.toolset)
-        self._add_job(Job("replay", work))
+        work = replay(self.chat.history, self._view, self.chat.toolset)
+        self._warm_up.start(work, "drawing the history")
 
     def warm_up(self) -> None:
         """Connect to the workspace and read the rules in the background."""

@@ -208,8 +208,9 @@ class _Builder:
                 self.end_process()
             case r.TurnStarted():
                 self._turn = max(self._turn, record.number)
-            case r.MessageRecorded(message=Note()):
-                self._last_note = index
+            case r.MessageRecorded():
+                if isinstance(record.message, Note):
+                    self._last_note = index
             case r.PreviewStaged(source="stage"):
                 pass  # what it shows is in the overlay, and is shown again
             case r.PreviewStaged():

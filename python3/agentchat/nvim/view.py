@@ -62,14 +62,34 @@ class NvimView:
         self._flushed_at = 0.0
         self._is_flushing = False
         self._closed = False
+        self.is_drawn = asyncio.Event()
+        """Whether Neovim has drawn the messages of ``prepend``."""
 
     def close(self) -> None:
         """Draw nothing more: the buffer is gone, and the chat may be in a new one already."""
         self._closed = True
+        self.is_drawn.set()
 
     def add_user_message(self, text: str) -> None:
         """Show what the user sent."""
         self._draw("message", "user", text)
+
+    def recall_prompts(self, texts: Sequence[str], title: str) -> None:
+        """Offer what the user sent earlier again."""
+        self._draw("recall", list(texts), title)
+
+    async def prepend(self, draw: Callable[[], None], *, continues: bool) -> None:
+        """Show messages above all others; send no more of them than Neovim has drawn."""
+        self.flush()
+        draw()
+        frames = list(_frames(self._take_ops()))
+        for number, frame in enumerate(frames, 1):
+            if self._closed:
+                return
+            self.is_drawn.clear()
+            part = {"first": number == 1, "last": number == len(frames), "continues": continues}
+            self._outbox.call("chat.prepend", self._chat, frame, part)
+            await self.is_drawn.wait()
 
     def restore_prompt(self) -> None:
         """Put messages that no request has carried back into the prompt."""
@@ -188,12 +208,15 @@ class NvimView:
         for call_id, output in self._output.items():
             self._show_output(call_id, output)
         if self._ops:
-            ops, self._ops = self._ops, []
-            self._blocks.clear()
             self._flushed_at = asyncio.get_running_loop().time()
-            if not self._closed:
-                for part in _parts(ops):
-                    self._outbox.call("chat.apply", self._chat, part)
+            for frame in _frames(self._take_ops()):
+                if not self._closed:
+                    self._outbox.call("chat.apply", self._chat, frame)
+
+    def _take_ops(self) -> list[list[Any]]:
+        ops, self._ops = self._ops, []
+        self._blocks.clear()
+        return ops
 
     def _show_output(self, call_id: str, output: LiveOutput) -> None:
         """Show the new output of a call, and fire its event."""
@@ -235,18 +258,24 @@ class NvimView:
             self._frame = loop.call_at(at, self.flush)
 
 
-def _parts(ops: list[list[Any]]) -> Iterator[list[list[Any]]]:
-    """Yield the operations in parts that Neovim draws in a few milliseconds."""
-    part: list[list[Any]] = []
+def _frames(ops: list[list[Any]]) -> Iterator[list[list[Any]]]:
+    """Yield the operations in frames that Neovim draws in a few milliseconds."""
+    frame: list[list[Any]] = []
     weight = 0
     for op in ops:
-        part.append(op)
-        weight += 1 + (len(op[2].get("body", ())) // LINES_PER_OP if op[0] == "block" else 0)
+        frame.append(op)
+        weight += 1 + _count_lines(op) // LINES_PER_OP
         if weight >= OPS_PER_CALL:
-            yield part
-            part, weight = [], 0
-    if part:
-        yield part
+            yield frame
+            frame, weight = [], 0
+    if frame:
+        yield frame
+
+
+def _count_lines(op: list[Any]) -> int:
+    if op[0] == "block":
+        return len(op[2].get("body", ()))
+    return op[1].count("\n") if op[0] in ("text", "reasoning") else 0
 
 
 def _event(name: str, data: Mapping[str, Any]) -> list[Any]:
