@@ -23,8 +23,8 @@ from agentchat.core.tools.model import ModelRequest, Notice, Piece, ReasoningDel
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.anthropic import Anthropic
+from agentchat.models.protocols.features import REASONING_REFUSED
 from agentchat.models.protocols.options import ModelOptions
-from agentchat.models.protocols.protocol import REASONING_REFUSED
 from tests.models.protocol_server import ProtocolServer, events, in_turn, refusal, serving
 from tests.models.requests import request, tool
 
@@ -96,6 +96,11 @@ FULL = [
     ),
     {"type": "ping"},
     *block(1, {"type": "redacted_thinking", "data": "ZGF0YQ=="}),
+    *block(  # the server's own call
+        4,
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+        {"type": "input_json_delta", "partial_json": "{}"},
+    ),
     *block(
         2,
         {"type": "text", "text": ""},
