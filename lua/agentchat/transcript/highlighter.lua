@@ -255,16 +255,25 @@ local function highlight(chat, id, section, pause)
   section.due = now() + math.max(STREAM_MS, (now() - began) * REST)
 end
 
---- What is in the view of a window or near it, in order.
+--- What is in the view of a window or near it, in order; not what a closed fold hides as a whole.
+local function near_window(buf, win)
+  local first = math.max(0, vim.fn.line('w0', win) - 1 - AHEAD)
+  local last = vim.fn.line('w$', win) - 1 + AHEAD
+  local opts = { overlap = true, details = true }
+  local marks = api.nvim_buf_get_extmarks(buf, regions, { first, 0 }, { last, -1 }, opts)
+  return api.nvim_win_call(win, function()
+    return vim.tbl_filter(
+      function(mark) return vim.fn.foldclosedend(mark[2] + 1) < mark[4].end_row end,
+      marks
+    )
+  end)
+end
+
 local function near(chat)
   local ids = {}
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if api.nvim_win_get_buf(win) == chat.buf then
-      local first = math.max(0, vim.fn.line('w0', win) - 1 - AHEAD)
-      local last = vim.fn.line('w$', win) - 1 + AHEAD
-      local opts = { overlap = true }
-      local marks = api.nvim_buf_get_extmarks(chat.buf, regions, { first, 0 }, { last, -1 }, opts)
-      for _, mark in ipairs(marks) do
+      for _, mark in ipairs(near_window(chat.buf, win)) do
         table.insert(ids, mark[1])
       end
     end
@@ -290,7 +299,7 @@ end
 function M.refresh(chat)
   local pending = chat.transcript.highlighting
   pending.again = pending.busy
-  if pending.busy then return end
+  if pending.busy or not (next(pending.texts) or next(pending.sections)) then return end
   pending.busy = true
   local function is_wanted()
     pending.busy = api.nvim_buf_is_loaded(chat.buf)
