@@ -64,7 +64,7 @@ def chat(editor: Editor, server: ModelServer) -> None:
 REPORT = """\
 ## Where it stands
 
-1. **Prices** come from `src/app.py`, see [the notes](notes.txt); a long item of a list goes on below its
+1. **Prices** come from `src/app.py`, see [the notes](notes.txt); a long item goes on below its
    first word, not below its number.
 2. The tests pin them.
 
