@@ -18,6 +18,7 @@ from bench import (
     opening,
     prompt,
     queue,
+    reading,
     response,
     resume,
     review,
@@ -30,6 +31,7 @@ from bench.figures import Row, table
 FIGURES: dict[str, Callable[[], list[Row]]] = {
     "startup": startup.measure,
     "opening": opening.measure,
+    "reading": reading.measure,
     "response": response.measure,
     "resume": resume.measure,
     "prompt": prompt.measure,

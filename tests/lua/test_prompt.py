@@ -157,6 +157,12 @@ def test_names_complete_by_omni(drawn: Drawn) -> None:
 def test_context_mentions_are_highlighted_and_complete(drawn: Drawn) -> None:
     drawn.editor.keys("i#buffer, a#diff #12 #file:src/app.py. #nope #selection")
     assert mentioned(drawn) == ["#buffer", "#file:src/app.py", "#selection"]
+    offer = "require('agentchat.prompt.context').offer(vim.fn.getcwd(), ...)"
+    drawn.editor.lua(offer, {"my-docs": {}}, [{"name": "my-docs:a://b", "kind": "context"}])
+    drawn.editor.keys("<Esc>ccas #my-docs:file:///a.md, #docs:b://c #my-docs:no")
+    assert mentioned(drawn) == ["#my-docs:file:///a.md"]
+    drawn.editor.keys("<Esc>cc#my-d<C-x><C-o>")
+    assert drawn.prompt() == "#my-docs:a://b"
     drawn.editor.keys("<Esc>ccsee #diag<C-x><C-o> in #file:src/gr<C-x><C-o>")
     assert drawn.prompt() == "see #diagnostics in #file:src/greet.py"
     drawn.editor.keys(" #url:https://a.b/c. #dir:src #symbol:x")

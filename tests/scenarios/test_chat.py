@@ -415,6 +415,7 @@ def test_a_chat_that_is_wiped_out_in_mid_turn_goes_on_when_it_is_resumed_at_once
     editor.command(f"bwipeout! {chat.buffer}")
     again = Chat.open(editor, "AgentHistory")
     assert again.id == chat.id
+    chat.finished("cancelled")
     again.play("still there?")
     assert "Welcome back." in again.transcript()
 

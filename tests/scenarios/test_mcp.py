@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from agentchat.mcp_server.configs import AGENTS
 from tests.conftest import StartEditor, connected
 from tests.support import mcp_server
 from tests.support.chat import Chat
@@ -80,10 +81,19 @@ def test_the_command_lists_stops_and_explains_servers(
     assert "version: sample 1.2, protocol" in page
     assert "no-such-program does not exist" in page
     editor.keys("q")
+    editor.command("checkhealth agentchat")
+    assert "mcp_server.py (running, 11 tools)" in editor.eval("join(getline(1, '$'))")
+    editor.command("bwipeout")
     editor.command("AgentMcp stop sample")
     editor.wait_notice("MCP server sample is stopped")
     completed = editor.eval("getcompletion('AgentMcp restart ', 'cmdline')")
     assert completed == ["broken", "sample"]
+    assert editor.eval("getcompletion('AgentMcp config ', 'cmdline')") == sorted(AGENTS)
+    editor.command("AgentMcp config codex")
+    page = editor.wait(lambda: next(iter(editor.floats()), None), why="the configuration").text
+    assert "[mcp_servers.agentchat]" in page
+    assert "--state" in page
+    editor.keys("q")
     editor.command("AgentMcp restart nothing")
     editor.wait_notice('There is no MCP server "nothing" here; known are: broken, sample.')
 

@@ -295,6 +295,12 @@ local function close(chat)
   registry.announce('ended', chat)
   host.forget(chat.id)
   if host.is_ready() then host.send('closed', { chat = chat.id }) end
+  vim.schedule(function() -- a buffer that is being wiped out is no place for listeners
+    for _, block in ipairs(messages.unfinished(chat)) do
+      events.fire_lost_call(chat, block, 'cancelled')
+    end
+    events.fire_lost_turn(chat, chat.status.state ~= 'idle' and 'cancelled' or nil)
+  end)
 end
 
 --- Ends all that only Python could continue.
@@ -306,7 +312,7 @@ local function on_host_lost(line)
     local running = chat.status.state ~= 'idle'
     status.set(chat, { state = 'idle', prompts = 0, pending = 0 })
     apply.abandon(chat, running and line or nil)
-    events.fire_lost_turn(chat, running)
+    events.fire_lost_turn(chat, running and 'error' or nil)
   end
 end
 

@@ -146,7 +146,9 @@ end
 function M.abandon(chat, line)
   if not api.nvim_buf_is_loaded(chat.buf) then return end
   local function close()
-    vim.iter(messages.abandon(chat)):each(function(block) events.fire_lost_call(chat, block) end)
+    for _, block in ipairs(messages.abandon(chat)) do
+      events.fire_lost_call(chat, block, block.state == 'failed' and 'error' or 'cancelled')
+    end
     if line then messages.message(chat, 'error', line) end
   end
   M.soon(chat, function() write(chat, close) end)

@@ -280,16 +280,19 @@ end
 -- How a call ends whose process has ended, by the state it was in.
 local ENDS = { streaming = 'cancelled', waiting = 'cancelled', running = 'failed' }
 
+---@return agentchat.ToolBlock[] blocks those of calls that have not ended
+function M.unfinished(chat)
+  local blocks = chat.transcript.blocks
+  return vim.tbl_filter(function(block) return ENDS[block.state] ~= nil end, blocks)
+end
+
 --- Ends what cannot continue, because its process has ended.
 ---@return agentchat.ToolBlock[] ended the blocks of calls that had not ended
 function M.abandon(chat)
   close(chat)
-  local ended = {}
-  for _, block in ipairs(chat.transcript.blocks) do
-    if ENDS[block.state] then
-      tool_block.update(chat.buf, block, { state = ENDS[block.state] })
-      table.insert(ended, block)
-    end
+  local ended = M.unfinished(chat)
+  for _, block in ipairs(ended) do
+    tool_block.update(chat.buf, block, { state = ENDS[block.state] })
   end
   return ended
 end

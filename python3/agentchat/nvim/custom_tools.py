@@ -167,7 +167,7 @@ class CustomTools:
 
     def _show_servers(self, root: Path) -> None:
         """Register the tools of a project's servers again: they changed."""
-        self._mcp_commands.offer_names(root)
+        self._mcp_commands.offer_servers(root)
         for files in self._chats.values():
             if files.root == root and files.loaded is not None:
                 self._register_all(files)

@@ -27,11 +27,12 @@ TOO_LARGE = "A file exceeded the quota of stage mode (stage.quota_mb)."
 _NO_NETWORK = re.compile(
     r"could not resolve host|name or service not known|temporary failure in name resolution"
     r"|network is unreachable|no route to host|EAI_AGAIN|ENOTFOUND|getaddrinfo"
-    r"|failed to establish a new connection|dial tcp|unable to resolve",
+    r"|failed to establish a new connection|dial tcp|unable to resolve"
+    r"|connection refused|ECONNREFUSED",
     re.IGNORECASE,
 )
 _READ_ONLY = re.compile(r"read-only file system|EROFS", re.IGNORECASE)
-_TOO_LARGE = re.compile(r"file too large|EFBIG|killed by signal 25", re.IGNORECASE)
+_TOO_LARGE = re.compile(r"file too large|file size limit|EFBIG|killed by signal 25", re.IGNORECASE)
 
 
 async def apply_staged(
@@ -76,7 +77,7 @@ def add_remarks(
 def describe_changes(changed: Sequence[FileChange]) -> str:
     """Return a line like ``Changed 2 files: a.py (+1 -0), b.py (+3 -2)``."""
     number = len(changed)
-    plain = [file for file in changed if not _is_git(file)]
+    plain = sorted((file for file in changed if not _is_git(file)), key=lambda file: file.path)
     names = [_describe(file) for file in plain[:NAMED_FILES]]
     if len(plain) > NAMED_FILES:
         names.append(f"and {len(plain) - NAMED_FILES} more")

@@ -13,6 +13,7 @@ from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.text_file import LARGEST_EDIT, why_not_text
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
+from agentchat.core.text import escape_line
 from agentchat.core.tools.tool import (
     Access,
     Capability,
@@ -42,7 +43,6 @@ from agentchat.tools.format import (
     add_notices,
     argument_text,
     count_summary,
-    escape_name,
     limit_notice,
 )
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
@@ -268,7 +268,7 @@ def outcome_text(outcome: RewriteOutcome, limit: int) -> str:
 
 
 def _issue_lines(issues: Sequence[tuple[str, str]]) -> list[str]:
-    lines = [f"- {escape_name(path)}: {issue}" for path, issue in issues[:_ISSUES_SHOWN]]
+    lines = [f"- {escape_line(path)}: {issue}" for path, issue in issues[:_ISSUES_SHOWN]]
     more = len(issues) - _ISSUES_SHOWN
     return [*lines, f"- and {count_summary(more, 'file')} more"] if more > 0 else lines
 

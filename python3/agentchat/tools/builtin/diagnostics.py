@@ -9,10 +9,11 @@ from pydantic import BeforeValidator, Field
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import DIAGNOSTICS
+from agentchat.core.text import escape_line
 from agentchat.core.tools.ports import Diagnostic
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_existing, reads_path
-from agentchat.tools.format import add_notices, argument_text, escape_name
+from agentchat.tools.format import add_notices, argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 ELSEWHERE = "There are no diagnostics: the files are on {host}. Run a linter there with bash."
@@ -58,7 +59,7 @@ async def run(arguments: DiagnosticsArguments, context: ToolContext) -> ToolOutp
 def _line(name: str, item: Diagnostic) -> str:
     origin = " ".join(part for part in (item.source, item.code) if part)
     message = " ".join(item.message.split())
-    place = f"{escape_name(name)}:{item.line}:{item.column}"
+    place = f"{escape_line(name)}:{item.line}:{item.column}"
     return f"{place}: {item.severity}: {message}" + (f" [{origin}]" if origin else "")
 
 

@@ -10,13 +10,13 @@ from pydantic import Field
 
 from agentchat.core.globs import matcher
 from agentchat.core.limits import FIND_RESULTS
+from agentchat.core.text import escape_line
 from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_directory, reads_path
 from agentchat.tools.format import (
     add_notices,
     argument_text,
-    escape_name,
     limit_notice,
     truncation_details,
 )
@@ -45,7 +45,7 @@ async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
     names = [name for name in await list_files(target.path, context.workspace) if matches(name)]
     if not names:
         return ToolOutput("No files found matching pattern", details={"results": 0})
-    text = "\n".join(escape_name(_display_path(target, name)) for name in names[:limit])
+    text = "\n".join(escape_line(_display_path(target, name)) for name in names[:limit])
     details: dict[str, Any] = {"results": len(names)}
     if len(names) <= limit:
         return ToolOutput(text, details=details)

@@ -14,13 +14,13 @@ from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.globs import matcher
 from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
 from agentchat.core.permissions.sensitive_paths import is_secret
+from agentchat.core.text import escape_line
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_existing, reads_path
 from agentchat.tools.format import (
     add_notices,
     argument_text,
-    escape_name,
     limit_notice,
     truncation_details,
 )
@@ -238,7 +238,7 @@ class GrepSearch:
 def skipped_notice(names: list[str]) -> str:
     """Return the notice about secrets files that were not searched."""
     count = "1 secrets file" if len(names) == 1 else f"{len(names)} secrets files"
-    named = ", ".join(escape_name(name) for name in names[:NAMED])
+    named = ", ".join(escape_line(name) for name in names[:NAMED])
     more = ", ..." if len(names) > NAMED else ""
     return f"[Skipped {count}: {named}{more}. Name one as path to search it; that asks the user]"
 

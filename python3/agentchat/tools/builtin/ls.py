@@ -9,13 +9,13 @@ from typing import Any
 from pydantic import Field
 
 from agentchat.core.limits import LS_ENTRIES
+from agentchat.core.text import escape_line
 from agentchat.core.tools.ports import DirectoryEntry
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_directory, read_error, reads_path
 from agentchat.tools.format import (
     add_notices,
     argument_text,
-    escape_name,
     limit_notice,
     truncation_details,
 )
@@ -45,7 +45,7 @@ async def run(arguments: LsArguments, context: ToolContext) -> ToolOutput:
     notices = [limit_notice(limit, "entries")] if len(names) > limit else []
     if not names and entries:
         notices.append(f"[{len(entries)} ignored entries are not shown]")
-    text = "\n".join(escape_name(name) for name in names[:limit]) or "(empty directory)"
+    text = "\n".join(escape_line(name) for name in names[:limit]) or "(empty directory)"
     details: dict[str, Any] = {"entries": len(names)}
     if len(names) > limit:
         details |= truncation_details("entries", text, limit=limit, total=len(names))

@@ -179,5 +179,4 @@ def _host(url: str) -> str:
 
 
 def _visible(value: Any) -> str:
-    text = clip(str(value or ""), LONGEST_TEXT)
-    return "\n".join(map(escape_hidden_characters, text.split("\n")))
+    return escape_hidden_characters(clip(str(value or ""), LONGEST_TEXT))

@@ -6,12 +6,13 @@ import asyncio
 import functools
 import os
 import re
+import stat
 import subprocess
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentchat.core.diff.aspects import FOLDER, LINK, MODE, split_aspect
+from agentchat.core.diff.aspects import FOLDER, LINK, MODE, read_mode, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
 from agentchat.workspace.overlay.upper import Signature, UpperEntry, UpperFolder
@@ -27,8 +28,9 @@ LARGEST_FILE = 256 * 1024 * 1024
 MOST_BYTES = 2 * LARGEST_FILE
 """Larger files are left out: a change is held in memory, and in the journal for undo."""
 _GIT_NAMED = re.compile(
+    r"(?:(?:modules|worktrees)/(?:(?!/logs/).)+?/)?"
     r"(?:refs/(?:heads|tags|remotes)/.+|(?:ORIG_)?HEAD|refs/stash|index|packed-refs|config"
-    r"|hooks/(?!.*\.sample$).+|info/(?:attributes|sparse-checkout)|modules/.+)\Z"
+    r"|hooks/(?!.*\.sample$).+|info/(?:attributes|sparse-checkout))\Z"
 )
 
 ReadBefore = Callable[[str], Awaitable[bytes]]
@@ -122,19 +124,23 @@ class StagedChanges:
     async def change_set(self) -> ChangeSet:
         """Return all changes of the last update: renames found, ``.git`` and ignored files folded.
 
-        Its files, in this order, can be applied one after the other.
+        They are in the order of their paths; ``apply_steps`` has the order to apply them in.
         """
         files = find_renames(_without_implied_folders(self._files.values()))
         await asyncio.to_thread(self._find_ignored, [file.path for file in files])
         git = [file for file in files if self._is_git(file.path)]
-        ignored = [f for f in files if self._ignored.get(f.path, False) and f not in git]
+        ignored = [
+            file
+            for file in files
+            if self._ignored.get(file.path, False) and not self._is_special(file)
+        ]
         folded = {id(file) for file in (*git, *ignored)}
         groups = [
             self._group(GIT, _describe_git(self._root, git), git),
             self._group(IGNORED, _describe_many("ignored by git", ignored), ignored),
         ]
         rest = self._fold_many([file for file in files if id(file) not in folded])
-        shown = sorted(rest, key=apply_order)
+        shown = sorted(rest, key=_entry)
         return ChangeSet((*shown, *(group for group in groups if group.members)))
 
     def _fold_many(self, files: list[FileChange]) -> list[FileChange]:
@@ -143,7 +149,7 @@ class StagedChanges:
             return files
         folders: dict[str, list[FileChange]] = {}
         for file in files:
-            if file.letter == "A" and not (split_aspect(file.path)[1] or self._is_special(file)):
+            if file.letter == "A" and not (_entry(file)[1] or self._is_special(file)):
                 folders.setdefault(os.path.dirname(file.path), []).append(file)
         large = {folder: new for folder, new in folders.items() if len(new) > MOST_OF_FOLDER}
         folded = {id(file) for new in large.values() for file in new}
@@ -201,12 +207,13 @@ class StagedChanges:
         return GIT in os.path.relpath(split_aspect(path)[0], self._root).split(os.sep)
 
     def _is_special(self, file: FileChange) -> bool:
-        parts = os.path.relpath(file.path, self._root).split(os.sep)
-        return is_protected(parts) or is_secret(parts)
+        """Whether a change is shown by itself, since it needs the user's consent."""
+        parts = os.path.relpath(_entry(file)[0], self._root).split(os.sep)
+        return is_protected(parts) or is_secret(parts) or is_privileged(file)
 
     def _group(self, name: str, description: str, files: Iterable[FileChange]) -> FileChange:
         path = os.path.join(self._root, name)
-        members = tuple(sorted(files, key=apply_order))
+        members = tuple(sorted(files, key=_entry))
         return FileChange(path, None, None, description, members=members)
 
     def _find_ignored(self, paths: Collection[str]) -> None:
@@ -221,6 +228,18 @@ class StagedChanges:
 
 _ASPECT_NAMES = {LINK: "symlink", FOLDER: "folder", MODE: "mode"}
 _ORDER = {FOLDER: 1, "": 2, LINK: 3, MODE: 4}
+
+
+def _entry(file: FileChange) -> tuple[str, str]:
+    return split_aspect(file.path)
+
+
+def is_privileged(file: FileChange) -> bool:
+    """Whether a program may gain the rights of its owner or group by a change."""
+    mode = file.mode or 0
+    if file.after is not None and split_aspect(file.path)[1] == MODE:
+        mode = read_mode(file.after)
+    return bool(mode & (stat.S_ISUID | stat.S_ISGID))
 
 
 def apply_order(file: FileChange) -> tuple[int, int, str]:
