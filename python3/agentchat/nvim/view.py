@@ -157,12 +157,16 @@ class NvimView:
         self._draw("notify", level, text)
 
     def show_status(self, status: ChatStatus) -> None:
-        """Show the chat's state, if it changed."""
-        if status != self._status:
-            self._status = status
-            fields = {k: v for k, v in asdict(status).items() if v is not None}
+        """Show the chat's state, if it changed: at once whether it runs, waits or is idle."""
+        if status == self._status:
+            return
+        is_same_state, self._status = status.state == self._status.state, status
+        fields = {k: v for k, v in asdict(status).items() if v is not None}
+        if is_same_state:
             self._ops.append(["status", fields])
             self._schedule_batch()
+        else:
+            self._draw("status", fields)
 
     def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event after everything that was drawn before."""
