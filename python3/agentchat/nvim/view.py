@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -36,11 +37,13 @@ OPS_PER_CALL = 40
 LINES_PER_OP = 25
 """So many lines of a block count as one more operation."""
 FRAMED_EVENTS = frozenset({"AgentToolStarted", "AgentToolFinished"})
+LIST_ITEMS = 1_000
+"""Items of a list of a document in one message, which Neovim takes over in about a millisecond."""
 TITLE_CHARACTERS = 200
 
 BLOCK_FIELDS = tuple(field.name for field in dataclass_fields(ToolBlock))
 
-Build = Callable[[], Any]
+Build = Callable[[], dict[str, Any]]
 
 
 class NvimView:
@@ -346,9 +349,10 @@ class Outbox:
             self._caller.call(name, *args)
 
     def call_built(self, name: LuaFunction, *args: Any, build: Build) -> None:
-        """Call a function with the result of ``build`` as its last argument.
+        """Call a function with the table that ``build`` returns as its last argument.
 
         ``build`` runs in a thread. An exception in it is logged and shown instead of the call.
+        Long lists of the table's ``doc`` go before it in parts.
         """
         self._waiting.append((name, args, build))
         if self._task is None:
@@ -359,6 +363,8 @@ class Outbox:
             name, args, build = self._waiting[0]
             try:
                 built = () if build is None else (await asyncio.to_thread(build),)
+                for table in built:
+                    self._send_long_lists(table.get("doc", {}))
                 self._caller.call(name, *args, *built)
             except Exception as error:
                 log.exception("%s was not called", name)
@@ -366,3 +372,12 @@ class Outbox:
                 self._caller.notify("error", text)
             self._waiting.popleft()
         self._task = None
+
+    def _send_long_lists(self, document: dict[str, Any]) -> None:
+        """Send long lists in parts, and leave their names in the document."""
+        for field, items in document.items():
+            if len(items) > LIST_ITEMS:
+                name = uuid.uuid4().hex
+                for start in range(0, len(items), LIST_ITEMS):
+                    self._caller.call("list.add", name, items[start : start + LIST_ITEMS])
+                document[field] = {"$list": name}
