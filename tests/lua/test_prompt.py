@@ -368,7 +368,7 @@ def listed(drawn: Drawn) -> list[str]:
     """The list of attachments as it is seen: the lines of the chat's window above its prompt."""
     column = drawn.editor.eval("win_screenpos(0)[1]") - 1
     lines = [line[column:].rstrip() for line in drawn.editor.screen()]
-    return lines[lines.index("Attached · dd on a line removes it") + 1 : lines.index("## You") - 1]
+    return lines[lines.index("Attached · dd on a line removes it") + 1 : lines.index("▌ You") - 1]
 
 
 def test_what_the_prompt_attaches_is_listed_above_it_with_sizes(drawn: Drawn) -> None:
