@@ -38,7 +38,7 @@ class Left:
         journal.record_chat_opened("chat", str(self.root), "", "")
         journal.record_turn_started(1)
         dry_run = DryRunResult(ChangeSet(files)) if files else DryRunResult(text="callback")
-        preview = Preview("Edit: a", "edit", nothing, preview=dry_run, id="p1", calls=("c1",))
+        preview = Preview("Edit: 1 file", "edit", nothing, preview=dry_run, id="p1", calls=("c1",))
         journal.record_preview_staged(preview)
         then(journal, preview)
         journal.close()
@@ -77,7 +77,7 @@ async def test_a_pending_preview_is_shown_again_applied_and_undone(left: Left) -
     left.stage(left.edit(), then=stays)
     chat = await left.reopen()
     (preview,) = chat.screen.staged
-    assert (preview.id, preview.label, preview.calls) == ("p1", "Edit: a", ("c1",))
+    assert (preview.id, preview.label, preview.calls) == ("p1", "Edit: 1 file", ("c1",))
     assert [target.display_path for target in preview.targets] == ["a.txt"]
     assert chat.screen.notes == []
     await resolve(chat)
@@ -154,7 +154,7 @@ async def test_a_preview_that_cannot_come_back_is_dropped_with_a_line(
     assert chat.screen.staged == []
     ((level, text),) = chat.screen.notes
     assert level == "info"
-    assert text.startswith("The preview 'Edit: a' is dropped: ")
+    assert text.startswith("The preview 'Edit: 1 file' is dropped: ")
     assert words in text
     chat.close()
     assert (await left.reopen()).screen.notes == []
