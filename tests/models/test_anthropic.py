@@ -96,11 +96,6 @@ FULL = [
     ),
     {"type": "ping"},
     *block(1, {"type": "redacted_thinking", "data": "ZGF0YQ=="}),
-    *block(  # the server's own call
-        4,
-        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
-        {"type": "input_json_delta", "partial_json": "{}"},
-    ),
     *block(
         2,
         {"type": "text", "text": ""},
@@ -149,6 +144,14 @@ async def test_a_stream_becomes_parts_in_their_order() -> None:
     )
     assert [p.text for p in pieces if isinstance(p, ReasoningDelta)] == ["Let me ", "see."]
     assert [p.text for p in pieces if isinstance(p, TextDelta)] == ["I read ", "two files."]
+
+
+async def test_a_call_that_the_server_makes_itself_is_none_of_ours() -> None:
+    own = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    searched = block(1, own, {"type": "input_json_delta", "partial_json": '{"query": "x"}'})
+    async with serving(in_turn(events(start(), *said("Hi."), *searched, *stop()))) as server:
+        reply, _ = await ask(server)
+    assert (reply.text, reply.calls) == ("Hi.", ())
 
 
 async def test_the_key_and_the_version_travel_in_headers() -> None:

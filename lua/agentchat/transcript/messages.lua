@@ -107,6 +107,7 @@ local function mark_header(chat, role, row)
     undo_restore = true,
   })
   chat.transcript.headers[id] = role
+  marks.draw_bar(chat.buf, look, row, GROUPS[role])
 end
 
 --- Where the next piece of text goes, if a text is being written and the user left its end alone.
