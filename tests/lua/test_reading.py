@@ -100,7 +100,7 @@ def test_a_table_is_aligned_again_when_its_window_has_another_width(drawn: Drawn
     drawn.editor.wait_screen(ALIGNED[-1])
     assert seen(drawn, ALIGNED[0])[:4] == ALIGNED
     drawn.editor.command("vertical topleft new | vertical resize 80")
-    drawn.editor.wait_screen("|:-:|---|")
+    drawn.editor.wait_screen("├───┼───┤")
     drawn.editor.command("close")
     drawn.editor.wait_screen(ALIGNED[-1])
 
