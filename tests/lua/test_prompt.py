@@ -412,6 +412,16 @@ def test_dd_on_a_line_of_the_list_removes_the_mention_from_the_prompt(drawn: Dra
     assert drawn.prompt() == "look at #buffer, then at #dir:src"
 
 
+def test_the_list_is_begun_anew_below_what_the_agent_has_written(drawn: Drawn) -> None:
+    drawn.editor.keys("Gi#diff x<Esc>ccy<Esc>")
+    drawn.say("one")
+    drawn.editor.keys("A #diff z<Esc>")
+    assert drawn.lines() == [
+        "## Agent", "", "one", "", "Attached", "#diff", "", "## You", "", "y #diff z",
+    ]  # fmt: skip
+    assert drawn.editor.messages() == ""
+
+
 def test_the_agent_writes_above_the_list_of_attachments(drawn: Drawn) -> None:
     drawn.editor.keys("Gi#diff ")
     drawn.say("one\n\n```\ntwo")
