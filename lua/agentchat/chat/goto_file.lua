@@ -42,11 +42,11 @@ end
 --- The number that follows the name under the cursor, as in `shop.py:12`.
 ---@return integer?
 local function row_after(line, name)
-  local column, first, last = vim.fn.col('.'), nil, 0
-  repeat
-    first, last = line:find(name, last + 1, true)
-  until not first or last >= column
-  return first and tonumber(line:match('^[:%-](%d+)', last + 1))
+  local column, last = vim.fn.col('.'), 0
+  while last and last < column do
+    last = select(2, line:find(name, last + 1, true))
+  end
+  return last and tonumber(line:match('^[:%-](%d+)', last + 1))
 end
 
 ---@return string? path, integer? row, string named
