@@ -7,7 +7,11 @@ local function command(name, about, opts)
   if opts.nargs ~= 0 then
     opts.complete = function(...) return require('agentchat.commands').complete(name, ...) end
   end
-  local function run(args) require('agentchat.commands').run(name, args) end
+  local function run(args)
+    -- Python starts while Neovim loads the modules that open the window.
+    if name == 'AgentChat' then require('agentchat.host.process').ensure() end
+    require('agentchat.commands').run(name, args)
+  end
   vim.api.nvim_create_user_command(name, run, opts)
 end
 

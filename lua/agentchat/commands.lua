@@ -188,6 +188,7 @@ function RUN.AgentSessions(args) history.list({ words = vim.trim(args.args), bro
 function RUN.AgentMcp(args)
   local action, server = first_word(args.args)
   if action ~= '' and not is_known('argument', action, mcp.ACTIONS) then return end
+  if action == 'config' and not is_known('agent', server or '', mcp.AGENTS) then return end
   mcp.run(action, server)
 end
 
@@ -274,7 +275,7 @@ function M.complete(name, lead, line)
   elseif name == 'AgentApprovals' and line:match('%s[er]%l+%s+%S*$') then
     words = names_of(names(), function(item) return item.kind == 'tool' end)
   elseif name == 'AgentMcp' and line:match('%s%l+%s+%S*$') then
-    words = mcp.names()
+    words = line:match('%sconfig%s') and mcp.AGENTS or mcp.names()
   elseif name == 'AgentLog' and line:match('%sexport%s+%S*$') then
     words = vim.fn.getcompletion(lead, 'file')
   elseif name == 'AgentTools' and line:match('%s%l+%s+%S*$') then

@@ -4,9 +4,6 @@ local notify = require('agentchat.notify')
 
 local M = {}
 
--- The `status` of a finished call, by the state its block ends in.
-local STATUS = { cancelled = 'cancelled', failed = 'error' }
-
 --- Fires `User name`. An error in a listener is reported, and nothing else stops.
 function M.fire(name, data)
   local opts = { pattern = name, data = data, modeline = false }
@@ -21,18 +18,18 @@ function M.fire_chat(chat, name, data)
 end
 
 --- Reports the end of a call that nobody continues.
-function M.fire_lost_call(chat, block)
-  local data = { tool = block.tool, call_id = block.id, status = STATUS[block.state] }
-  M.fire_chat(chat, 'AgentToolFinished', data)
+---@param status "error"|"cancelled"
+function M.fire_lost_call(chat, block, status)
+  M.fire_chat(chat, 'AgentToolFinished', { tool = block.tool, call_id = block.id, status = status })
 end
 
 --- Reports the end of approval requests and turn.
----@param running boolean whether there was a turn
-function M.fire_lost_turn(chat, running)
+---@param reason? string why the turn ended, if there was one
+function M.fire_lost_turn(chat, reason)
   for prompt, tool in pairs(vim.deepcopy(chat.asked)) do
     M.fire_chat(chat, 'AgentApprovalAnswered', { prompt = prompt, tool = tool, choice = 'cancel' })
   end
-  if running then M.fire_chat(chat, 'AgentTurnFinished', { reason = 'error' }) end
+  if reason then M.fire_chat(chat, 'AgentTurnFinished', { reason = reason }) end
 end
 
 return M

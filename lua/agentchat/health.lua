@@ -1,4 +1,5 @@
 --- `:checkhealth agentchat`.
+local context = require('agentchat.prompt.context')
 local settings = require('agentchat.config.settings')
 local tool_options = require('agentchat.config.tool_options')
 local host = require('agentchat.host.process')
@@ -105,6 +106,7 @@ local function ask_python(found)
     config = vim.fn.stdpath('config'),
     trust = vim.fn.stdpath('state') .. '/trust',
     root = vim.uv.fs_realpath(vim.fn.getcwd()),
+    servers = host.state().phase == 'ready' and context.offered(vim.fn.getcwd()).servers or nil,
     state = vim.fn.stdpath('state') .. '/agentchat',
   })
   local command = { found.path, '-c', CHECKUP, python.root .. '/python3', asked }

@@ -1,45 +1,32 @@
 --- MCP servers: what `:AgentMcp` does, and the names that it completes.
 local context = require('agentchat.prompt.context')
+local float = require('agentchat.ui.float')
 local host = require('agentchat.host.process')
 local notify = require('agentchat.notify')
+local python = require('agentchat.host.python')
 local registry = require('agentchat.chat.registry')
 local settings = require('agentchat.config.settings')
 local tool_options = require('agentchat.config.tool_options')
 
 local M = {}
 
-M.ACTIONS = { 'start', 'stop', 'restart', 'login', 'logout', 'log', 'trust' }
+M.ACTIONS = { 'start', 'stop', 'restart', 'login', 'logout', 'log', 'trust', 'config' }
+M.AGENTS = { 'claude', 'codex', 'cursor', 'gemini', 'opencode' }
 
 -- Python looks for the same files.
 local FILES = { '.mcp.json', '.vscode/mcp.json', '.cursor/mcp.json' }
-
----@type table<string, string[]> names of servers by project
-local known = {}
 
 local function root()
   local chat = registry.near()
   return chat and chat.cwd or vim.fn.getcwd()
 end
 
---- Takes the names of a project's servers and of their resources, for completion.
----@param resources agentchat.Name[]
-function M.offer(project, names, resources)
-  known[project] = names
-  context.offer(project, resources)
-end
-
 --- The names of the servers of the current project, as far as they are known.
 function M.names()
-  local names = {}
-  for _, name in ipairs(known[vim.uv.fs_realpath(root()) or root()] or {}) do
-    names[name] = true
-  end
-  for name in pairs(settings.get().mcp.servers) do
-    names[name] = true
-  end
-  local sorted = vim.tbl_keys(names)
-  table.sort(sorted)
-  return sorted
+  local known = vim.tbl_extend('keep', context.offered(root()).servers, settings.get().mcp.servers)
+  local names = vim.tbl_keys(known)
+  table.sort(names)
+  return names
 end
 
 local function trust()
@@ -57,10 +44,28 @@ local function trust()
   return found
 end
 
+--- Shows what to put into the configuration of an agent, so that it uses the tools of this plugin.
+local function show_config(agent)
+  local command = { python.root .. '/bin/agentchat', 'mcp', '--config', agent }
+  local state = vim.fn.stdpath('state')
+  if state ~= vim.fs.normalize('~/.local/state/nvim') then
+    vim.list_extend(command, { '--state', state .. '/agentchat' })
+  end
+  vim.system(
+    command,
+    { text = true },
+    vim.schedule_wrap(function(result)
+      if result.code ~= 0 then return notify.error(vim.trim(result.stderr)) end
+      float.page('MCP configuration of ' .. agent, vim.split(vim.trim(result.stdout), '\n'))
+    end)
+  )
+end
+
 --- Carries out one of `ACTIONS`, or lists the servers.
 ---@param action string empty to list them
----@param server? string all servers without it
+---@param server? string all servers without it; the agent of `config`
 function M.run(action, server)
+  if action == 'config' then return show_config(server) end
   if action == 'trust' then
     if not trust() then return end
     action = ''

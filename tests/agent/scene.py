@@ -73,6 +73,7 @@ class KeptScreen:
 
     def __init__(self) -> None:
         self.users: list[str] = []
+        self.recalled: tuple[str, ...] = ()
         self.given_back = 0
         self.mentions: list[str] = []
         self.said = ""
@@ -88,6 +89,16 @@ class KeptScreen:
 
     def add_user_message(self, text: str) -> None:
         self.users.append(text)
+
+    def recall_prompts(self, texts: Sequence[str], title: str) -> None:
+        self.recalled = (*texts, title)
+
+    async def prepend(self, draw: Callable[[], None], *, continues: bool) -> None:
+        said, self.said = self.said, ""
+        users, self.users = self.users, []
+        draw()
+        self.said += said
+        self.users += users
 
     def restore_prompt(self) -> None:
         self.given_back += 1

@@ -14,7 +14,7 @@ from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.errors import StalePreview, ToolError, Unreachable, UserError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Note, Reply, Usage
-from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
+from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, StoppedUsage, TextDelta
 from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Environment, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.core.tools.toolset import Toolset
@@ -176,15 +176,21 @@ async def test_stop_in_mid_stream_keeps_the_text_so_far(tmp_path: Path) -> None:
     async def slow(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
         on_piece(TextDelta("half an ans"))
         on_piece(CallDelta("1", "t", '{"pa'))
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            on_piece(StoppedUsage(used))
         return DONE
 
+    used = Usage(900, 3, 903, 0.25, is_lower_bound=True)
     scene = Scene(tmp_path, [slow, DONE], tool(works))
     scene.session.send("go")
     await scene.screen.until(lambda: "1" in scene.screen.blocks)
     scene.session.stop()
     await scene.finished()
-    assert scene.chat.history.messages[-1] == Reply("half an ans", finish="cancelled")
+    stopped = Reply("half an ans", finish="cancelled", usage=used, model="scripted")
+    assert scene.chat.history.messages[-1] == stopped
+    assert scene.chat.spending.chat.cost == 0.25
     assert scene.screen.blocks["1"][-1].state == "cancelled"
     assert await scene.play("again") == "stop"
 

@@ -27,6 +27,7 @@ WRITERS = {
     "workspace/files/aspects.py": "modes and links of the user's files",
     "workspace/overlay/folder.py": "the folders of an overlay",
     "workspace/overlay/namespace.py": "what an overlay hides",
+    "workspace/overlay/upper.py": "the times of files that were applied",
     "workspace/process/sandbox.py": "an empty folder for a sandbox",
     "workspace/process/landlock.py": "/proc, in a child",
     "workspace/process/run.py": "input and long output of a program",

@@ -16,9 +16,9 @@ NEVER_READY = "#!/bin/sh\nexec sleep 600\n"
 class Drawn:
     """A chat buffer and the operations Python would send it."""
 
-    def __init__(self, editor: Editor) -> None:
+    def __init__(self, editor: Editor, command: str = "AgentChat") -> None:
         self.editor = editor
-        editor.command("AgentChat")
+        editor.command(command)
         opened = editor.wait_event("AgentChatOpened")
         self.buffer: int = opened["buf"]
         self.id: str = opened["chat"]
@@ -27,6 +27,13 @@ class Drawn:
         """Draw one batch."""
         batch = [list(op) for op in ops]
         self.editor.lua("require('agentchat.host.rpc').call('chat.apply', ...)", self.id, batch)
+
+    def prepend(self, *ops: tuple[Any, ...], **part: bool) -> None:
+        """Draw older messages above all others, by default all of a part that begins a turn."""
+        batch = [list(op) for op in ops]
+        whole = {"first": True, "last": True, "continues": False, **part}
+        call = "require('agentchat.host.rpc').call('chat.prepend', ...)"
+        self.editor.lua(call, self.id, batch, whole)
 
     def say(self, text: str) -> None:
         """Draw a whole reply."""
@@ -75,12 +82,18 @@ class Drawn:
 
 
 @pytest.fixture
-def alone(start_editor: StartEditor, tmp_path: Path) -> Editor:
-    """An editor whose Python half never gets ready."""
+def never_ready(tmp_path: Path) -> dict[str, Any]:
+    """Settings with which the Python half never gets ready."""
     stub = tmp_path / "never-ready"
     stub.write_text(NEVER_READY)
     stub.chmod(0o755)
-    return start_editor({"python": str(stub)})
+    return {"python": str(stub)}
+
+
+@pytest.fixture
+def alone(start_editor: StartEditor, never_ready: dict[str, Any]) -> Editor:
+    """An editor whose Python half never gets ready."""
+    return start_editor(never_ready)
 
 
 @pytest.fixture

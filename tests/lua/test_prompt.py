@@ -157,6 +157,12 @@ def test_names_complete_by_omni(drawn: Drawn) -> None:
 def test_context_mentions_are_highlighted_and_complete(drawn: Drawn) -> None:
     drawn.editor.keys("i#buffer, a#diff #12 #file:src/app.py. #nope #selection")
     assert mentioned(drawn) == ["#buffer", "#file:src/app.py", "#selection"]
+    offer = "require('agentchat.prompt.context').offer(vim.fn.getcwd(), ...)"
+    drawn.editor.lua(offer, {"my-docs": {}}, [{"name": "my-docs:a://b", "kind": "context"}])
+    drawn.editor.keys("<Esc>ccas #my-docs:file:///a.md, #docs:b://c #my-docs:no")
+    assert mentioned(drawn) == ["#my-docs:file:///a.md"]
+    drawn.editor.keys("<Esc>cc#my-d<C-x><C-o>")
+    assert drawn.prompt() == "#my-docs:a://b"
     drawn.editor.keys("<Esc>ccsee #diag<C-x><C-o> in #file:src/gr<C-x><C-o>")
     assert drawn.prompt() == "see #diagnostics in #file:src/greet.py"
     drawn.editor.keys(" #url:https://a.b/c. #dir:src #symbol:x")
@@ -362,7 +368,7 @@ def listed(drawn: Drawn) -> list[str]:
     """The list of attachments as it is seen: the lines of the chat's window above its prompt."""
     column = drawn.editor.eval("win_screenpos(0)[1]") - 1
     lines = [line[column:].rstrip() for line in drawn.editor.screen()]
-    return lines[lines.index("Attached · dd on a line removes it") + 1 : lines.index("## You") - 1]
+    return lines[lines.index("Attached · dd on a line removes it") + 1 : lines.index("▌ You") - 1]
 
 
 def test_what_the_prompt_attaches_is_listed_above_it_with_sizes(drawn: Drawn) -> None:
@@ -404,6 +410,16 @@ def test_dd_on_a_line_of_the_list_removes_the_mention_from_the_prompt(drawn: Dra
     drawn.editor.keys("uu")
     assert drawn.lines()[:3] == ["Attached", "#buffer", "#dir:src"]
     assert drawn.prompt() == "look at #buffer, then at #dir:src"
+
+
+def test_the_list_is_begun_anew_below_what_the_agent_has_written(drawn: Drawn) -> None:
+    drawn.editor.keys("Gi#diff x<Esc>ccy<Esc>")
+    drawn.say("one")
+    drawn.editor.keys("A #diff z<Esc>")
+    assert drawn.lines() == [
+        "## Agent", "", "one", "", "Attached", "#diff", "", "## You", "", "y #diff z",
+    ]  # fmt: skip
+    assert drawn.editor.messages() == ""
 
 
 def test_the_agent_writes_above_the_list_of_attachments(drawn: Drawn) -> None:

@@ -15,6 +15,8 @@ The **bold** word of `code`, see [the manual](https://example.org/manual).
 > A quote.
 
 - a point &lt;here&gt;
+- [x] done
+- [ ] open
 
 | name | n |
 |---|--:|
@@ -36,6 +38,8 @@ SEEN = [
     "▎ A quote.",
     "",
     "• a point <here>",
+    "• ✓ done",
+    "• ○ open",
     "",
     "│ name   │    n │",
     "├────────┼──────┤",
@@ -78,6 +82,45 @@ def test_with_conceal_off_an_answer_is_shown_as_written(alone: Editor) -> None:
     assert "```python" in screen
     assert "| 漢字 **b** | 1000 |" in screen
     assert "─── python" not in screen
+
+
+TABLE = """\
+| name | text |
+|:-:|---|
+| e\u0301\u0302 | \u05e9\u05dc\u05d5\u05dd **bold** |
+| 漢字漢字 | x |
+"""
+ALIGNED = [
+    "│   name   │ text      │",
+    "├──────────┼───────────┤",
+    "│    e\u0301\u0302     │ \u05e9\u05dc\u05d5\u05dd bold │",
+    "│ 漢字漢字 │ x         │",
+]
+
+
+def test_a_table_is_aligned_again_when_its_window_has_another_width(drawn: Drawn) -> None:
+    drawn.editor.command("only")
+    drawn.say(TABLE)
+    drawn.editor.wait_screen(ALIGNED[-1])
+    assert seen(drawn, ALIGNED[0])[:4] == ALIGNED
+    drawn.editor.command("vertical topleft new | vertical resize 80")
+    drawn.editor.wait_screen("├───┼───┤")
+    drawn.editor.command("close")
+    drawn.editor.wait_screen(ALIGNED[-1])
+
+
+def test_a_table_of_hundreds_of_columns_stays_plain_and_holds_nothing_up(drawn: Drawn) -> None:
+    drawn.editor.lua(
+        "_G.longest, _G.last = 0, vim.uv.now()\n"
+        "vim.uv.new_timer():start(1, 1, function()\n"
+        "  _G.longest, _G.last = math.max(_G.longest, vim.uv.now() - _G.last), vim.uv.now()\n"
+        "end)"
+    )
+    head, rule, row = ("|" + cell * 200 for cell in (" h |", "---|", " **b** |"))
+    drawn.say("\n".join([head, rule, *[row] * 10]) + "\n\nThe **end**.")
+    drawn.editor.wait(lambda: drawn.groups("end"), why="colours below it")
+    assert "@markup.strong.markdown_inline" in drawn.groups("b** |")
+    assert drawn.editor.lua("return _G.longest") < 500  # ms; a quadratic loop takes a second
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from typing import Any
 
 import pytest
 
-from agentchat.core.messages import Reply, Usage
+from agentchat.core.messages import Reply, Usage, UserText
+from agentchat.core.tools.model import Model, ModelRequest, Piece, StoppedUsage, TextDelta
 from agentchat.models.prices import PriceList
 from agentchat.models.select import choose_model
+from tests.models.notation import C
+from tests.models.protocol_server import events
+from tests.models.raw_server import HEAD, sends, serving, waits
 from tests.models.requests import request
+from tests.models.test_anthropic import said, start
 from tests.support.model_server import ModelServer
 from tests.support.replies import text
 
@@ -54,6 +60,59 @@ async def test_every_provider_that_charges_has_prices(provider: str, model: str)
 @pytest.mark.parametrize("provider", ["openai", "github", "nobody"])
 async def test_the_price_of_an_unknown_model_is_not_known(provider: str) -> None:
     assert await cost(PriceList(provider, "test-model"), prompt_tokens=MILLION) is None
+
+
+WORDS = "word " * 600
+"""500 tokens, at six bytes each."""
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+@pytest.mark.parametrize(
+    ("provider", "name", "begin", "prompt", "dollars"),
+    [
+        ("openai", "gpt-4o", C(WORDS).encode(), 1001, 1001 * 2.5 + 500 * 10),
+        (
+            "anthropic",
+            "claude-opus-4-6",
+            events(start(input_tokens=9000), *said(WORDS)).body,
+            9000,
+            57_500,
+        ),
+    ],
+)
+async def test_an_answer_that_breaks_off_costs_at_least_what_was_sent_and_came(
+    provider: str, name: str, begin: bytes, prompt: int, dollars: float, is_stopped: bool
+) -> None:
+    end = waits if is_stopped else sends
+    async with serving(end(HEAD, begin)) as server:
+        settings = {"provider": provider, "name": name, "base_url": server.url}
+        model = choose_model(settings, {})
+        asked = request(UserText("x" * 6000))
+        used = await _broken_off(model, asked, is_stopped=is_stopped)
+    assert used is not None
+    assert used.is_lower_bound
+    assert (used.prompt_tokens, used.completion_tokens) == (prompt, 500)
+    assert used.cost == pytest.approx(dollars / MILLION)
+
+
+async def _broken_off(model: Model, asked: ModelRequest, *, is_stopped: bool) -> Usage | None:
+    """Ask, stop where the server falls silent after the text, and return what that used."""
+    pieces: list[Piece] = []
+    whole = asyncio.Event()
+
+    def take(piece: Piece) -> None:
+        pieces.append(piece)
+        if sum(len(piece.text) for piece in pieces if isinstance(piece, TextDelta)) == len(WORDS):
+            whole.set()
+
+    asking = asyncio.ensure_future(model.ask(asked, take))
+    await whole.wait()
+    if not is_stopped:
+        return (await asking).usage
+    asking.cancel()
+    await asyncio.wait([asking])
+    last = pieces[-1]
+    return last.usage if isinstance(last, StoppedUsage) else None
 
 
 async def test_counts_that_contradict_each_other_have_no_price() -> None:

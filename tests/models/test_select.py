@@ -108,6 +108,8 @@ def test_a_choice_that_cannot_be_made_says_what_to_do(
         ({"api_key_cmd": ["echo", "printed"]}, KEY, "printed"),
         ({"provider": "openrouter", "name": "m"}, {**KEY, "OPENROUTER_API_KEY": "or"}, "or"),
         ({"provider": "openrouter", "name": "m"}, KEY, "no-key"),
+        ({"provider": "vllm", "name": "m"}, KEY, "no-key"),
+        ({"provider": "vllm", "name": "m", "api_key_env": "MY"}, {"MY": "mine"}, "mine"),
     ],
 )
 async def test_the_key_goes_to_the_server_it_belongs_to(

@@ -46,6 +46,7 @@ SHAPES = {
     ),
     "a list after a marker": (f"[TOOL_CALLS][{JSON}, {JSON}]", [READ, READ]),
     "a name after a marker": ('[TOOL_CALLS]read{"path": "a"}', [READ]),
+    "a word after the name": ('[TOOL_CALLS]read[ARGS]{"path": "a"}' * 2, [READ, READ]),
     "a python tag": ('<|python_tag|>{"name": "read", "parameters": {"path": "a"}}', [READ]),
     "bare JSON": (JSON, [READ]),
     "a bare list": (f"[{JSON}]", [READ]),

@@ -14,11 +14,11 @@ from agentchat.nvim.health import main, model_lines, stage_line
 
 
 def checked(
-    capsys: pytest.CaptureFixture[str], root: Path, settings: dict[str, Any]
+    capsys: pytest.CaptureFixture[str], root: Path, settings: dict[str, Any], **more: Any
 ) -> dict[str, list[list[str]]]:
     names = ("config", "trust", "state")
     folders = {"root": str(root), **{name: str(root / name) for name in names}}
-    main(json.dumps({"settings": settings, **folders}))
+    main(json.dumps({"settings": settings, **folders, **more}))
     parts: dict[str, list[list[str]]] = json.loads(capsys.readouterr().out)
     return parts
 
@@ -88,6 +88,26 @@ def test_each_mcp_server_is_told_with_what_keeps_it_from_starting(
             "g:agentchat.mcp.servers.unset: unset: ${NO_SUCH_VARIABLE} is not set: "
             "set it in the environment of Neovim.",
         ],
+    ]
+
+
+def test_the_state_of_an_mcp_server_is_shown_if_it_was_started(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    server = {"command": sys.executable, "args": ["-V"]}
+    live = {
+        "a": {"state": "running", "tools": 1, "problem": ""},
+        "b": {"state": "failed", "tools": 1, "problem": "MCP server b ended (exit 1): no luck."},
+        "c": {"state": "starting", "tools": 0, "problem": ""},
+        "d": {"state": "stopped", "tools": 0, "problem": ""},
+    }
+    settings = {"mcp": {"servers": dict.fromkeys(live, server)}}
+    identity = f"{sys.executable} -V"
+    assert checked(capsys, tmp_path, settings, servers=live)["mcp"] == [
+        ["ok", f"a: {identity} (running, 1 tool)"],
+        ["error", f"b: {identity}: MCP server b ended (exit 1): no luck. See :AgentMcp log b"],
+        ["info", f"c: {identity} (starting)"],
+        ["ok", f"d: {identity}"],
     ]
 
 

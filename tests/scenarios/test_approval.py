@@ -315,8 +315,10 @@ def test_wiping_the_chat_out_cancels_what_is_asked(
     asked: Chat, editor: Editor, marker: Path
 ) -> None:
     editor.command(f"bwipeout! {asked.buffer}")
-    editor.wait(lambda: not editor.floats(), why="the float is closed")
-    editor.settle(0.2)
+    assert asked.event("AgentToolFinished")["status"] == "cancelled"
+    assert asked.event("AgentApprovalAnswered")["choice"] == "cancel"
+    asked.finished("cancelled")
+    assert editor.floats() == []
     assert not marker.exists()
 
 

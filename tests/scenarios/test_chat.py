@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -384,6 +385,26 @@ def test_a_chat_that_is_wiped_out_ends_its_turn(
     editor.wait(model_server.requests[0].hung_up.is_set, why="the request is given up")
 
 
+def test_closing_the_last_window_in_mid_turn_ends_neovim_and_keeps_what_was_said(
+    start_editor: StartEditor, model_server: ModelServer, tmp_path: Path
+) -> None:
+    started = partial(start_editor, env=connected(model_server), home=tmp_path / "home")
+    model_server.script(stream("as far as ", Hold(threading.Event())))
+    editor = started()
+    chat = Chat.open(editor)
+    chat.send("go on")
+    editor.wait_text("as far as", chat.buffer)
+    chat.type("half a question")
+    editor.keys("<Esc>:only | quit<CR>")
+    assert editor.process.wait(10) == 0
+    assert model_server.requests[0].hung_up.wait(2)
+    again = started()
+    again.lua("vim.ui.select = function(items, _, choose) choose(items[1]) end")
+    again.command("AgentHistory")
+    again.wait_text("as far as")
+    assert again.text().endswith("half a question")
+
+
 def test_a_chat_that_is_wiped_out_in_mid_turn_goes_on_when_it_is_resumed_at_once(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:
@@ -394,6 +415,7 @@ def test_a_chat_that_is_wiped_out_in_mid_turn_goes_on_when_it_is_resumed_at_once
     editor.command(f"bwipeout! {chat.buffer}")
     again = Chat.open(editor, "AgentHistory")
     assert again.id == chat.id
+    chat.finished("cancelled")
     again.play("still there?")
     assert "Welcome back." in again.transcript()
 

@@ -29,7 +29,7 @@ def test_code_without_a_parser_is_highlighted(
     wait_for_colours(editor, chat, "42", "AgentChatCodeNumber")
 
 
-def test_a_file_that_was_read_and_a_diff_have_their_colours(
+def test_a_diff_has_its_colours_and_a_file_that_was_read_once_its_fold_opens(
     chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
 ) -> None:
     (workspace / "x").write_text("@@ -1,2 +1,2 @@\n-old words\n+new words\n")
@@ -40,6 +40,8 @@ def test_a_file_that_was_read_and_a_diff_have_their_colours(
     editor.command("AgentApprove accept")
     chat.finished()
     wait_for_colours(editor, chat, "+new words", "AgentChatCodeAdded")
+    assert "AgentChatCodeKeyword" not in editor.groups("def greet", chat.buffer)
+    editor.command("%foldopen!")
     wait_for_colours(editor, chat, "def greet", "AgentChatCodeKeyword")
 
 

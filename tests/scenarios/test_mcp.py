@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from agentchat.mcp_server.configs import AGENTS
 from tests.conftest import StartEditor, connected
 from tests.support import mcp_server
 from tests.support.chat import Chat
@@ -73,17 +74,26 @@ def test_the_command_lists_stops_and_explains_servers(
     broken = {"command": "no-such-program"}
     editor = start_with(start_editor, model_server, sample=SAMPLE, broken=broken)
     editor.command("AgentMcp restart sample")
-    editor.wait_notice("MCP server sample runs: 9 tools")
+    editor.wait_notice("MCP server sample runs: 11 tools")
     editor.command("AgentMcp")
     page = editor.wait(lambda: next(iter(editor.floats()), None), why="the list").text
-    assert "sample: running, 9 tools" in page
+    assert "sample: running, 11 tools" in page
     assert "version: sample 1.2, protocol" in page
     assert "no-such-program does not exist" in page
     editor.keys("q")
+    editor.command("checkhealth agentchat")
+    assert "mcp_server.py (running, 11 tools)" in editor.eval("join(getline(1, '$'))")
+    editor.command("bwipeout")
     editor.command("AgentMcp stop sample")
     editor.wait_notice("MCP server sample is stopped")
     completed = editor.eval("getcompletion('AgentMcp restart ', 'cmdline')")
     assert completed == ["broken", "sample"]
+    assert editor.eval("getcompletion('AgentMcp config ', 'cmdline')") == sorted(AGENTS)
+    editor.command("AgentMcp config codex")
+    page = editor.wait(lambda: next(iter(editor.floats()), None), why="the configuration").text
+    assert "[mcp_servers.agentchat]" in page
+    assert "--state" in page
+    editor.keys("q")
     editor.command("AgentMcp restart nothing")
     editor.wait_notice('There is no MCP server "nothing" here; known are: broken, sample.')
 

@@ -177,13 +177,14 @@ def test_the_network_asks_and_a_failure_for_want_of_it_is_explained(
 def test_protected_files_and_git_are_asked_about_once_when_applied(
     staging: Chat, model_server: ModelServer, workspace: Path
 ) -> None:
-    command = "echo x > Makefile; echo y > plain; git init -q; git status --short"
+    command = "echo x > Makefile; echo y > plain; git init -q; cp /bin/true su; chmod 4755 su"
     model_server.script(calls(bash(command)), text("Done."))
     staging.play("go")
     staging.focus()
     staging.editor.command("AgentResolve apply")
     shown = staging.asked("stage").text
     assert "Makefile is protected" in shown
+    assert "su runs as its owner or group" in shown
     assert ".git" in shown
     staging.focus()
     staging.editor.keys("ga")
@@ -241,7 +242,8 @@ def test_where_no_overlay_works_the_mode_is_refused_with_the_reason(
     chat = Chat.open(start_editor(env=env))
     chat.focus()
     chat.editor.command("AgentMode stage")
-    chat.editor.wait_notice("contains the state folder of the plugin. Open a folder below")
+    notice = chat.editor.wait_notice("contains the state folder of the plugin. Open a folder below")
+    assert "tools.edits = 'stage' stages edits without an overlay" in notice
     assert chat.status()["mode"] == "ask"
 
 

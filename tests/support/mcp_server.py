@@ -13,6 +13,8 @@ import time
 import anyio
 import mcp_types as types
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
+from pydantic import BaseModel
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
@@ -121,6 +123,34 @@ async def order(ctx: Context) -> types.InputRequiredResult | str:
     answer = ctx.input_responses["o"]
     assert isinstance(answer, types.ElicitResult)
     return f"{answer.action}: {answer.content}"
+
+
+class Size(BaseModel):
+    """What the user is asked for."""
+
+    size: str
+
+
+@server.tool()
+async def interview(ctx: Context) -> str:
+    """Ask for everything that a server of the older protocol may ask for."""
+    answer = await ctx.elicit("Which size?", Size)
+    roots = await ctx.session.list_roots()
+    message = types.SamplingMessage(role="user", content=types.TextContent(type="text", text="hi"))
+    try:
+        sampled = str(await ctx.session.create_message(messages=[message], max_tokens=9))
+    except MCPError as error:
+        sampled = str(error)
+    return f"{answer.action}, {roots.roots[0].name}, {sampled}"
+
+
+@server.tool()
+def open_page() -> str:
+    """Want the user to open a page first."""
+    page = types.ElicitRequestURLParams(
+        message="Pay", url="https://pay.example/1", elicitation_id="1"
+    )
+    raise UrlElicitationRequiredError([page])
 
 
 @server.tool()

@@ -283,11 +283,24 @@ function M.apply(id, ops)
   if chat and api.nvim_buf_is_loaded(chat.buf) then apply.apply(chat, ops) end
 end
 
+--- Draws older messages above the others; Python draws the next ones then.
+function M.prepend(id, ops, part)
+  local chat = registry.get(id)
+  if not chat or not api.nvim_buf_is_loaded(chat.buf) then return end
+  apply.prepend(chat, ops, part, function() host.send('prepended', { chat = id }) end)
+end
+
 local function close(chat)
   if not registry.remove(chat) then return end
   registry.announce('ended', chat)
   host.forget(chat.id)
   if host.is_ready() then host.send('closed', { chat = chat.id }) end
+  vim.schedule(function() -- a buffer that is being wiped out is no place for listeners
+    for _, block in ipairs(messages.unfinished(chat)) do
+      events.fire_lost_call(chat, block, 'cancelled')
+    end
+    events.fire_lost_turn(chat, chat.status.state ~= 'idle' and 'cancelled' or nil)
+  end)
 end
 
 --- Ends all that only Python could continue.
@@ -299,7 +312,7 @@ local function on_host_lost(line)
     local running = chat.status.state ~= 'idle'
     status.set(chat, { state = 'idle', prompts = 0, pending = 0 })
     apply.abandon(chat, running and line or nil)
-    events.fire_lost_turn(chat, running)
+    events.fire_lost_turn(chat, running and 'error' or nil)
   end
 end
 

@@ -32,7 +32,7 @@ local function elapsed(ms)
 end
 
 local function running_tool(chat)
-  for _, block in pairs(chat.transcript.blocks) do
+  for _, block in ipairs(chat.transcript.blocks) do
     if block.state == 'running' then return 'running ' .. (block.tool or 'a tool') end
   end
 end

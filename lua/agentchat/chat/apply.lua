@@ -1,7 +1,6 @@
 --- Applies the drawing operations of Python, a batch at a time.
 local activity = require('agentchat.chat.activity')
 local events = require('agentchat.events')
-local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
 local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
@@ -38,6 +37,10 @@ local WRITES = {
   finish = messages.finish,
   activity = function(chat, text, seconds) chat.activity = { text = text, delay = seconds * 1000 } end,
   block = messages.block,
+  recall = function(chat, texts, title)
+    recall.restore(chat, texts)
+    registry.set_title(chat, title)
+  end,
   todo = function(chat, items)
     chat.todo = items
     prompt.refresh(chat)
@@ -55,8 +58,8 @@ local REPORTS = {
   end,
 }
 
-local function run(chat, op)
-  local act = WRITES[op[1]] or REPORTS[op[1]]
+local function draw(chat, functions, op)
+  local act = functions[op[1]]
   if not act then return end
   local ok, err = pcall(act, chat, unpack(op, 2))
   if not ok then notify.error(('drawing %s failed: %s'):format(op[1], err)) end
@@ -64,24 +67,51 @@ end
 
 --- Writes to the buffer: nothing of it can be undone, and only windows at the end scroll.
 local function write(chat, act)
-  local views, header, queued = window.at_end(chat.buf), marks.header(chat), #chat.outbox
+  local followers, queued = window.at_end(chat.buf), #chat.outbox
   activity.reset(chat)
   undo.write_as_agent(chat, act)
-  window.follow(chat.buf, views, header)
+  window.follow(chat.buf, followers)
   if chat.activity then activity.draw(chat) end
   if #chat.outbox ~= queued then prompt.refresh(chat) end
 end
 
---- Runs what writes to the chat, as soon as no line of it is held.
-function M.soon(chat, act)
-  if #chat.waiting > 0 or undo.is_held(chat) then return table.insert(chat.waiting, act) end
+---@class agentchat.Write
+---@field act fun()
+---@field moves_all boolean? whether it moves every line, and not only those of the prompt
+
+--- Runs what writes to the chat, as soon as no line that it moves is held.
+---@param moves_all? boolean it moves every line
+function M.soon(chat, act, moves_all)
+  local next = { act = act, moves_all = moves_all }
+  if #chat.waiting > 0 or undo.is_held(chat, moves_all) then
+    return table.insert(chat.waiting, next)
+  end
   act()
 end
 
 function M.catch_up(chat)
-  while #chat.waiting > 0 and api.nvim_buf_is_loaded(chat.buf) and not undo.is_held(chat) do
-    table.remove(chat.waiting, 1)()
+  local function can_write()
+    local next = chat.waiting[1]
+    return next and api.nvim_buf_is_loaded(chat.buf) and not undo.is_held(chat, next.moves_all)
   end
+  while can_write() do
+    table.remove(chat.waiting, 1).act()
+  end
+end
+
+--- Writes older messages above the others, once nothing of the chat is selected.
+---@param part agentchat.Part
+---@param on_done fun()
+function M.prepend(chat, ops, part, on_done)
+  local function draw_all()
+    vim.iter(ops):each(function(op) draw(chat, messages, op) end)
+  end
+  M.soon(chat, function()
+    window.write_above(chat.buf, function()
+      undo.write_as_agent(chat, function() messages.prepend(chat, part, draw_all) end)
+    end)
+    on_done()
+  end, true)
 end
 
 --- Runs operations: first what is drawn, in one write, then the reports of it, each kind in order.
@@ -94,12 +124,12 @@ local function apply(chat, ops)
     write(chat, function()
       for _, op in ipairs(writes) do
         chat.activity = nil -- which was before this
-        run(chat, op)
+        draw(chat, WRITES, op)
       end
     end)
   end
   for _, op in ipairs(reports) do
-    run(chat, op)
+    draw(chat, REPORTS, op)
   end
 end
 
@@ -115,7 +145,9 @@ end
 function M.abandon(chat, line)
   if not api.nvim_buf_is_loaded(chat.buf) then return end
   local function close()
-    vim.iter(messages.abandon(chat)):each(function(block) events.fire_lost_call(chat, block) end)
+    for _, block in ipairs(messages.abandon(chat)) do
+      events.fire_lost_call(chat, block, block.state == 'failed' and 'error' or 'cancelled')
+    end
     if line then messages.message(chat, 'error', line) end
   end
   M.soon(chat, function() write(chat, close) end)

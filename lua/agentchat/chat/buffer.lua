@@ -20,6 +20,7 @@ local M = {}
 
 local api = vim.api
 local group = api.nvim_create_augroup('agentchat.buffer', {})
+local redraws = api.nvim_create_namespace('agentchat.redraws')
 
 ---@type fun(chat: agentchat.Chat)
 local on_gone
@@ -57,7 +58,6 @@ function M.set_up_window(chat)
   local win = api.nvim_get_current_win()
   window.set_options(win)
   folds.restore(win, messages.folds(chat))
-  highlighter.refresh(chat)
 end
 
 --- Keeps what was not sent for the next time the chat is resumed.
@@ -89,12 +89,13 @@ local function read_again(chat)
   prompt.refresh(chat)
 end
 
-local function listen_to_windows(chat)
-  api.nvim_create_autocmd({ 'WinScrolled', 'TabEnter' }, {
-    group = group,
-    callback = function()
-      if not api.nvim_buf_is_valid(chat.buf) then return true end
-      if window.find(chat.buf) then highlighter.refresh(chat) end
+--- Highlights what comes into view: by scrolling, in another window, under a fold that opens.
+local function listen_to_redraws()
+  api.nvim_set_decoration_provider(redraws, {
+    on_win = function(_, _, buf)
+      local chat = registry.of(buf)
+      if chat and chat.buf == buf then highlighter.refresh(chat) end
+      return false
     end,
   })
 end
@@ -128,7 +129,7 @@ function M.adopt(chat)
   completion.register(chat)
   paste.setup(registry.current)
   listen(chat)
-  listen_to_windows(chat)
+  listen_to_redraws()
   vim.bo[buf].filetype = 'agentchat'
   keymaps.attach(buf)
   registry.announce('buffer', chat, buf)

@@ -48,7 +48,7 @@ local function counts(status)
     add(status.pending .. what, 'AgentChatWaiting', 7)
   end
   if status.context.used > 0 then add(meter(status.context)) end
-  if status.cost ~= 0 and status.tokens > 0 then
+  if status.cost ~= 0 and (status.cost or status.tokens > 0) then
     add(M.cost(status.cost), 'AgentChatFact', status.cost and 6 or 1)
   end
   return out

@@ -4,12 +4,12 @@ local actions = require('agentchat.chat.actions')
 local ask_user = require('agentchat.ask_user')
 local buffers = require('agentchat.files.buffers')
 local code = require('agentchat.transcript.code')
+local context = require('agentchat.prompt.context')
 local diagnostics = require('agentchat.files.diagnostics')
 local float = require('agentchat.ui.float')
 local grants = require('agentchat.approval.grants')
 local history = require('agentchat.sessions.select')
 local host = require('agentchat.host.process')
-local mcp = require('agentchat.mcp')
 local models = require('agentchat.chat.models')
 local notify = require('agentchat.notify')
 local registry = require('agentchat.chat.registry')
@@ -23,6 +23,9 @@ local tools = require('agentchat.tools')
 local trust = require('agentchat.files.trust')
 
 local M = {}
+
+---@type table<string, any[]> those that came in parts, until a call names them
+local lists = {}
 
 ---@type table<string, function>
 M.FUNCTIONS = {
@@ -42,14 +45,19 @@ M.FUNCTIONS = {
   ['chat.apply'] = actions.apply,
   ['chat.discard'] = actions.discard,
   ['chat.open_for_agent'] = actions.open_for_agent,
+  ['chat.prepend'] = actions.prepend,
   ['chat.refuse'] = actions.refuse,
   ['code.answer'] = code.answer,
+  ['context.offer'] = context.offer,
   ['diagnostics.list'] = diagnostics.list,
   ['grants.list'] = grants.list,
   ['history.choose'] = history.choose,
   ['host.places'] = host.places,
   ['host.ready'] = host.ready,
-  ['mcp.offer'] = mcp.offer,
+  ['list.add'] = function(name, items)
+    lists[name] = lists[name] or {}
+    vim.list_extend(lists[name], items)
+  end,
   ['models.offer'] = models.offer,
   ['notify.error'] = notify.error,
   ['notify.info'] = notify.info,
@@ -75,13 +83,21 @@ M.FUNCTIONS = {
   ['trust.watch_tools'] = trust.watch_tools,
 }
 
---- Removes `vim.NIL`, as which Python's None arrives: what is not known is absent.
+local function take_list(name)
+  local list = name and lists[name]
+  if not list then return nil end
+  lists[name] = nil
+  return list
+end
+
+--- Removes `vim.NIL`, as which Python's None arrives: what is not known is absent. Puts the lists
+--- that came in parts in the place of their names.
 local function known(value)
   for key, item in pairs(value) do
     if item == vim.NIL then
       value[key] = nil
     elseif type(item) == 'table' then
-      known(item)
+      value[key] = take_list(item['$list']) or known(item)
     end
   end
   return value

@@ -26,6 +26,37 @@ local SIMPLE = { buffer = true, selection = true, diagnostics = true, diff = tru
 local VALUED = { file = true, dir = true, symbol = true, url = true }
 local MOST = 100 -- files that completion offers
 
+---@class agentchat.McpServer
+---@field state 'stopped'|'starting'|'running'|'failed'
+---@field tools integer how many it has
+---@field problem string why it failed, or empty
+
+---@class agentchat.OfferedServers
+---@field servers table<string, agentchat.McpServer> the MCP servers of a project by name
+---@field resources agentchat.Name[] theirs, each named `server:uri`
+
+---@type table<string, agentchat.OfferedServers> by project
+local offered = {}
+
+--- Takes the MCP servers of a project, at each change.
+---@param servers table<string, agentchat.McpServer>
+---@param resources agentchat.Name[]
+function M.offer(project, servers, resources)
+  offered[project] = { servers = servers, resources = resources }
+end
+
+---@param cwd string
+---@return agentchat.OfferedServers
+function M.offered(cwd)
+  return offered[vim.uv.fs_realpath(cwd) or cwd] or { servers = {}, resources = {} }
+end
+
+--- Whether `name:uri` at byte `at` names a resource of an MCP server.
+local function is_resource(line, at, name)
+  if not line:find('^:%a[%w+.-]*:', at + #name) then return false end
+  return vim.iter(offered):any(function(_, each) return each.servers[name] ~= nil end)
+end
+
 --- Whether the `#` at byte `at` is within a word.
 local function follows_word(line, at)
   return at > 1 and line:sub(at - 1, at - 1):find('[%w_#\128-\255]') ~= nil
@@ -33,8 +64,8 @@ end
 
 --- The mention that begins after the `#` at byte `at`: the byte it ends on.
 local function mention_end(line, at)
-  local kind = line:match('^(%l+):', at + 1)
-  if VALUED[kind] then
+  local kind = line:match('^([%w_][%w_.-]*):', at + 1)
+  if kind and (VALUED[kind] or is_resource(line, at + 1, kind)) then
     local braced = select(2, line:find('^:{[^{}]+}', at + 1 + #kind))
     if braced then return braced end
     local value = line:match('^:([^%s{}]+)', at + 1 + #kind) or ''
@@ -319,14 +350,8 @@ local function buffers(chat)
   return out
 end
 
----@type table<string, agentchat.Name[]> resources of MCP servers by project
-local resources = {}
-
---- Takes the resources of a project's servers, each named `server:uri`.
-function M.offer(project, items) resources[project] = items end
-
 local function add_resources(chat, base, out)
-  for _, item in ipairs(resources[vim.uv.fs_realpath(chat.cwd) or chat.cwd] or {}) do
+  for _, item in ipairs(M.offered(chat.cwd).resources) do
     if vim.startswith(item.name, base) and #out < MOST then
       table.insert(out, { word = '#' .. item.name, item = item })
     end

@@ -22,6 +22,15 @@ function M.add(chat, text)
   chat.recall.at = nil
 end
 
+--- Keeps the prompts of a chat that is resumed, before those sent since.
+function M.restore(chat, texts)
+  local since = chat.recall.texts
+  chat.recall = M.new()
+  for _, text in ipairs(vim.list_extend(texts, since)) do
+    M.add(chat, text)
+  end
+end
+
 --- Whether the prompt is empty, or holds a recalled text that was not changed.
 local function may_recall(chat)
   local row = api.nvim_win_get_cursor(0)[1] - 1

@@ -34,21 +34,35 @@ end
 
 --- Whether a line of the prompt is held by its number: where a completion began, or a selection.
 --- Neovim does not move those with the text, and would put a word or an operator in the wrong place.
-function M.is_held(chat)
+---@param any? boolean any line of the chat, and not only of the prompt
+function M.is_held(chat, any)
   if api.nvim_get_current_buf() ~= chat.buf then return false end
   if vim.fn.state('a') ~= '' then return true end
   local selecting = api.nvim_get_mode().mode:find('^[vVsS\22\19]')
-  return selecting ~= nil and vim.fn.line('v') - 1 > marks.header(chat)
+  return selecting ~= nil and (any or vim.fn.line('v') - 1 > marks.header(chat))
+end
+
+-- With which a buffer is written: no steps to undo, and whatever the user allows or is warned of.
+local WRITING = { undolevels = -1, modifiable = true, readonly = false }
+
+--- Sets those of some options of a buffer that differ.
+---@return table<string, any> before those that were set, as they were
+local function set_options(buf, options)
+  local before = {}
+  for name, value in pairs(options) do
+    local old = vim.bo[buf][name]
+    if old ~= value then
+      vim.bo[buf][name], before[name] = value, old
+    end
+  end
+  return before
 end
 
 --- Writes to a buffer so that nothing of it can be undone, nor anything before it.
 function M.write_untracked(buf, write)
-  local levels, modifiable = vim.bo[buf].undolevels, vim.bo[buf].modifiable
-  vim.bo[buf].undolevels = -1
-  if not modifiable then vim.bo[buf].modifiable = true end
+  local before = set_options(buf, WRITING)
   local ok, err = pcall(write)
-  vim.bo[buf].undolevels = levels
-  if not modifiable then vim.bo[buf].modifiable = false end
+  set_options(buf, before)
   if not ok then error(err, 0) end
 end
 

@@ -17,7 +17,7 @@ local function text_start(chat, row)
     local header = marks.find(chat.buf, id)
     if header and header <= row then start = math.max(start, header + 1) end
   end
-  for _, block in pairs(chat.transcript.blocks) do
+  for _, block in ipairs(chat.transcript.blocks) do
     local first, _, details = marks.find(chat.buf, block.mark)
     if first and first <= row then start = math.max(start, details.end_row) end
   end

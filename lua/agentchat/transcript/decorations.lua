@@ -53,18 +53,24 @@ function M.rule(column, apart) return ('%d:%d:rule=%d'):format(column, column, a
 
 M.FOLDED = '0:0:fold='
 
---- Cells of a part of a line that its decorations hide.
----@param text string of the whole line
-function M.hidden_cells(text, decorations, first, last)
-  local cells = 0
-  for from, to, kind, value in decorations:gmatch('(%d+):(%d+):(%l+)=(%S*)') do
-    from, to = tonumber(from), tonumber(to)
-    local hides = kind == 'conceal' or kind == 'show'
-    if hides and from >= first and to <= last then
-      cells = cells + api.nvim_strwidth(text:sub(from + 1, to)) - api.nvim_strwidth(value)
+---@class agentchat.HiddenPart of a line; columns in bytes
+---@field first integer
+---@field last integer
+---@field cells integer of the screen, less those of what is shown in its place
+
+--- What the decorations of a line hide of it, in order.
+---@param text string of the line
+---@return agentchat.HiddenPart[]
+function M.hidden_parts(text, decorations)
+  local out = {}
+  for first, last, kind, value in decorations:gmatch('(%d+):(%d+):(%l+)=(%S*)') do
+    if kind == 'conceal' or kind == 'show' then
+      local cells = api.nvim_strwidth(text:sub(first + 1, last)) - api.nvim_strwidth(value)
+      table.insert(out, { first = tonumber(first), last = tonumber(last), cells = cells })
     end
   end
-  return cells
+  table.sort(out, function(a, b) return a.first < b.first end)
+  return out
 end
 
 ---@type table<string, fun(value: string): vim.api.keyset.set_extmark>

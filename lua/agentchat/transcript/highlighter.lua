@@ -1,8 +1,9 @@
 --- Highlights the texts of a chat: what is in view or near it, in slices, also while it arrives.
 ---
 --- A text waits as one extmark until it is near the view. It is then split into sections, each with an
---- extmark of its own that goes once the section is highlighted. No parser is attached to the buffer,
---- which would parse the growing chat again at every piece.
+--- extmark of its own that goes once the section is highlighted; that of a table stays, because its
+--- columns depend on the window. No parser is attached to the buffer, which would parse the growing chat
+--- again at every piece.
 local code = require('agentchat.transcript.code')
 local decorations = require('agentchat.transcript.decorations')
 local layout = require('agentchat.ui.layout')
@@ -37,8 +38,10 @@ local ANSWER_MS = 5000 -- after which the host is asked again
 ---@field found? agentchat.Found its answer
 ---@field due integer ms, when a section that grows is highlighted again
 ---@field wakes? boolean whether a timer runs until then
+---@field room? integer cells of the window that a table was aligned for, once it is whole
 
 ---@class agentchat.WaitingText
+---@field id? integer its extmark
 ---@field open boolean more of it arrives
 ---@field next integer extmark of the first line that is not split yet
 ---@field splitter agentchat.Splitter
@@ -47,7 +50,6 @@ local ANSWER_MS = 5000 -- after which the host is asked again
 ---@class agentchat.Highlighting of a chat
 ---@field texts table<integer, agentchat.WaitingText> by extmark
 ---@field sections table<integer, agentchat.Section> by extmark
----@field current? integer extmark of the text that arrives
 ---@field busy? boolean
 ---@field again? boolean
 
@@ -119,7 +121,7 @@ local function split(chat, id, text)
     local begins = sections.step(text.splitter, line)
     if begins or not text.section then begin_section(chat, text, first + i - 1) end
   end
-  set_region(chat.buf, text.next, last, last, true)
+  set_region(chat.buf, text.next, last, last, text.open)
   return true
 end
 
@@ -153,7 +155,7 @@ local function draw(chat, id, section, found, pause)
     end
     if pause() then first = rows_of(chat.buf, id) end
   end
-  if found.whole then drop(chat, id) end
+  if found.whole and not section.is_table then drop(chat, id) end
 end
 
 --- The lines of a section without the indent of its fence.
@@ -168,17 +170,16 @@ end
 
 --- Where a section ends; one that grows, with the text for now.
 local function last_row(chat, id, section)
-  local current = chat.transcript.highlighting.current
   if section.text.section ~= id then return select(2, rows_of(chat.buf, id)) end
-  if not current then return nil end
-  local _, last, complete = rows_of(chat.buf, current)
+  if not section.text.open then return nil end
+  local _, last, complete = rows_of(chat.buf, section.text.id)
   -- Half a line of code has its colours; half a line of prose may mean something else.
   return section.lang and last or complete
 end
 
 local function is_due(chat, id, section)
   if section.asked and now() - section.asked < ANSWER_MS then return false end
-  if section.text.section ~= id then return true end
+  if section.text.section ~= id then return section.room ~= layout.room(chat.buf) end
   local wait = section.due - now()
   if wait <= 0 then return true end
   if not section.wakes then
@@ -192,12 +193,13 @@ local function is_due(chat, id, section)
 end
 
 --- Adds to the colours of a section what its fences or its columns are shown as.
-local function frame(chat, section, lines, rows)
+---@param pause fun()
+local function frame(chat, section, lines, rows, pause)
   for i = 1, #lines do
     rows[i] = rows[i] or ''
   end
   if section.lang then code.frame(lines, rows) end
-  if section.is_table then tables.align(lines, rows, layout.room(chat.buf)) end
+  if section.is_table then tables.align(lines, rows, layout.room(chat.buf), pause) end
   return rows
 end
 
@@ -239,29 +241,39 @@ local function highlight(chat, id, section, pause)
   found = { rows = {}, shifts = shifts, whole = section.text.section ~= id }
   if code.is_for_host(section.lang, lines) then
     ask(chat, section, code.inner(lines), function(marks)
-      found.rows = frame(chat, section, lines, code.rows(lines, marks))
+      found.rows = frame(chat, section, lines, code.rows(lines, marks), pause)
       section.found = found
     end)
-    local rows = frame(chat, section, lines, vim.tbl_extend('force', {}, section.drawn))
+    local rows = frame(chat, section, lines, vim.tbl_extend('force', {}, section.drawn), pause)
     draw(chat, id, section, { rows = rows, shifts = shifts, whole = false }, pause)
   else
     found.rows = markdown.rows(lines, section.lang ~= nil, pause) or {}
-    frame(chat, section, lines, found.rows)
+    section.room = found.whole and section.is_table and layout.room(chat.buf) or nil
+    frame(chat, section, lines, found.rows, pause)
     draw(chat, id, section, found, pause)
   end
   section.due = now() + math.max(STREAM_MS, (now() - began) * REST)
 end
 
---- What is in the view of a window or near it, in order.
+--- What is in the view of a window or near it, in order; not what a closed fold hides as a whole.
+local function near_window(buf, win)
+  local first = math.max(0, vim.fn.line('w0', win) - 1 - AHEAD)
+  local last = vim.fn.line('w$', win) - 1 + AHEAD
+  local opts = { overlap = true, details = true }
+  local marks = api.nvim_buf_get_extmarks(buf, regions, { first, 0 }, { last, -1 }, opts)
+  return api.nvim_win_call(win, function()
+    return vim.tbl_filter(
+      function(mark) return vim.fn.foldclosedend(mark[2] + 1) < mark[4].end_row end,
+      marks
+    )
+  end)
+end
+
 local function near(chat)
   local ids = {}
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if api.nvim_win_get_buf(win) == chat.buf then
-      local first = math.max(0, vim.fn.line('w0', win) - 1 - AHEAD)
-      local last = vim.fn.line('w$', win) - 1 + AHEAD
-      local opts = { overlap = true }
-      local marks = api.nvim_buf_get_extmarks(chat.buf, regions, { first, 0 }, { last, -1 }, opts)
-      for _, mark in ipairs(marks) do
+      for _, mark in ipairs(near_window(chat.buf, win)) do
         table.insert(ids, mark[1])
       end
     end
@@ -287,7 +299,7 @@ end
 function M.refresh(chat)
   local pending = chat.transcript.highlighting
   pending.again = pending.busy
-  if pending.busy then return end
+  if pending.busy or not (next(pending.texts) or next(pending.sections)) then return end
   pending.busy = true
   local function is_wanted()
     pending.busy = api.nvim_buf_is_loaded(chat.buf)
@@ -324,27 +336,28 @@ end
 -- The texts of a chat --------------------------------------------------------------------------------
 
 --- A text begins that grows where its last piece ended.
+---@return agentchat.WaitingText
 function M.start(chat, row)
-  local pending = chat.transcript.highlighting
-  pending.current = set_region(chat.buf, nil, row, row, true)
-  pending.texts[pending.current] = {
+  local text = {
+    id = set_region(chat.buf, nil, row, row, true),
     open = true,
     next = set_region(chat.buf, nil, row, row, true),
     splitter = sections.new(),
   }
+  chat.transcript.highlighting.texts[text.id] = text
+  return text
 end
 
---- The text has ended.
+--- A text has ended.
+---@param text agentchat.WaitingText
 ---@param first? integer row
 ---@param last? integer row after the last one; nil if the text is gone
-function M.finish(chat, first, last)
-  local pending = chat.transcript.highlighting
-  local id = pending.current
-  pending.current = nil
-  if not id then return end
-  pending.texts[id].open = false
-  if not first then return drop(chat, id) end
-  set_region(chat.buf, id, first, last)
+function M.finish(chat, text, first, last)
+  text.open = false
+  if not first then return drop(chat, text.id) end
+  set_region(chat.buf, text.id, first, last)
+  local next = rows_of(chat.buf, text.next)
+  if next then set_region(chat.buf, text.next, next, next) end
   M.refresh(chat)
 end
 

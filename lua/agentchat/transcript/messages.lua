@@ -1,5 +1,6 @@
 --- The transcript: everything above the prompt, written line by line, never read back.
 local tool_block = require('agentchat.transcript.tool_block')
+local folds = require('agentchat.ui.folds')
 local lines = require('agentchat.transcript.text')
 local highlighter = require('agentchat.transcript.highlighter')
 local marks = require('agentchat.transcript.marks')
@@ -19,39 +20,64 @@ local GROUPS = {
   error = 'AgentChatError',
 }
 
----@class agentchat.Transcript
----@field headers table<integer, 'user'|'agent'> extmarks of the message headers
+---@class agentchat.Pen a place where messages are written, and what was written there last
+---@field anchor? integer extmark of the row where it writes; nil for the end of the transcript
 ---@field role? string of the message that is being written
 ---@field first? integer extmark of the first line of the text that is being written
 ---@field tail? integer extmark where its next piece goes
----@field blocks table<string, agentchat.ToolBlock>
+---@field text? agentchat.WaitingText the same text, for the highlighter
+---@field blocks table<string, agentchat.ToolBlock> by id
 ---@field thinking? agentchat.ToolBlock
 ---@field run agentchat.ToolBlock[] calls that only read, with nothing between them
----@field runs agentchat.ToolBlock[][] those that have ended
----@field highlighting agentchat.Highlighting
 ---@field last? 'block' what was written last, where it matters
+---@field joins? boolean it began with a block that follows another without a blank line
+---@field joined? boolean the messages below it do
+
+---@class agentchat.Transcript
+---@field headers table<integer, 'user'|'agent'> extmarks of the message headers
+---@field blocks agentchat.ToolBlock[]
+---@field runs agentchat.ToolBlock[][] calls that only read, which have ended
+---@field highlighting agentchat.Highlighting
+---@field pen agentchat.Pen the one that writes now
+---@field above? agentchat.Pen the one that writes older messages, or did last
+
+---@return agentchat.Pen
+local function new_pen(more) return vim.tbl_extend('force', { blocks = {}, run = {} }, more or {}) end
 
 function M.new()
-  return { headers = {}, blocks = {}, run = {}, runs = {}, highlighting = highlighter.new() }
+  return { headers = {}, blocks = {}, runs = {}, highlighting = highlighter.new(), pen = new_pen() }
 end
 
---- Writes lines and a blank one above the prompt.
+--- Row where the next message begins.
+local function end_row(chat)
+  local anchor = chat.transcript.pen.anchor
+  return anchor and marks.find(chat.buf, anchor) or marks.transcript_end(chat)
+end
+
+--- Inserts lines; folds of messages below them stay.
+local function insert(chat, row, new)
+  if chat.transcript.pen.anchor then return folds.insert_lines(chat.buf, row, new) end
+  api.nvim_buf_set_lines(chat.buf, row, row, false, new)
+end
+
+--- Writes lines and a blank one where the pen is.
 ---@param close? boolean without a blank line above it
 ---@return integer row of the first line
 local function write(chat, new, close)
-  local row = marks.transcript_end(chat)
+  local row = end_row(chat)
   local above = row > 0 and api.nvim_buf_get_lines(chat.buf, row - 1, row, false)[1]
   local out = vim.list_extend({}, new)
   if close and above == '' and row > 1 then
     row = row - 1
   else
     if above and above ~= '' then
-      api.nvim_buf_set_lines(chat.buf, row, row, false, { '' })
+      insert(chat, row, { '' })
       row = row + 1
     end
     table.insert(out, '')
+    chat.transcript.pen.joins = chat.transcript.pen.joins or (close and row == 0)
   end
-  api.nvim_buf_set_lines(chat.buf, row, row, false, out)
+  insert(chat, row, out)
   return row
 end
 
@@ -81,12 +107,13 @@ local function mark_header(chat, role, row)
     undo_restore = true,
   })
   chat.transcript.headers[id] = role
+  marks.draw_bar(chat.buf, look, row, GROUPS[role])
 end
 
 --- Where the next piece of text goes, if a text is being written and the user left its end alone.
 local function text_end(chat)
-  local row, col = marks.find(chat.buf, chat.transcript.tail)
-  if not row or row >= marks.transcript_end(chat) then return nil end
+  local row, col = marks.find(chat.buf, chat.transcript.pen.tail)
+  if not row or row >= end_row(chat) then return nil end
   return row, col
 end
 
@@ -102,33 +129,31 @@ end
 
 --- Ends the text that is being written: it is decorated once, now that it is whole.
 local function close(chat)
-  local state = chat.transcript
+  local pen = chat.transcript.pen
   local last = text_end(chat)
-  local first = marks.find(chat.buf, state.first)
-  delete_mark(chat, state.tail)
-  delete_mark(chat, state.first)
-  state.tail, state.first, state.thinking = nil, nil, nil
-  if first and last and first <= last then
-    highlighter.finish(chat, first, trim(chat, first, last) + 1)
-  else
-    highlighter.finish(chat)
+  local first = marks.find(chat.buf, pen.first)
+  delete_mark(chat, pen.tail)
+  delete_mark(chat, pen.first)
+  if pen.text and first and last and first <= last then
+    highlighter.finish(chat, pen.text, first, trim(chat, first, last) + 1)
+  elseif pen.text then
+    highlighter.finish(chat, pen.text)
   end
+  pen.tail, pen.first, pen.text, pen.thinking = nil, nil, nil, nil
 end
 
 --- Ends the run of calls that only read.
 local function end_run(chat)
-  local state = chat.transcript
-  if #state.run < 2 then
-    state.run = {}
-    return
+  local pen = chat.transcript.pen
+  if #pen.run > 1 then
+    reading.fold(chat.buf, pen.run, pen.anchor ~= nil)
+    table.insert(chat.transcript.runs, pen.run)
   end
-  reading.fold(chat.buf, state.run)
-  table.insert(state.runs, state.run)
-  state.run = {}
+  pen.run = {}
 end
 
 function M.text(chat, text)
-  local state = chat.transcript
+  local pen = chat.transcript.pen
   local row, col = text_end(chat)
   if not row then
     text = text:gsub('^[\r\n]+', '')
@@ -136,10 +161,10 @@ function M.text(chat, text)
     close(chat)
     end_run(chat)
     row, col = write(chat, { '' }), 0
-    state.first, state.tail = set_point(chat, row, 0, false), set_point(chat, row, 0, true)
-    highlighter.start(chat, row)
+    pen.first, pen.tail = set_point(chat, row, 0, false), set_point(chat, row, 0, true)
+    pen.text = highlighter.start(chat, row)
   end
-  state.last, state.thinking = nil, nil
+  pen.last, pen.thinking = nil, nil
   api.nvim_buf_set_text(chat.buf, row, col, row, col, lines.split(text, col))
   highlighter.refresh(chat)
 end
@@ -147,28 +172,30 @@ end
 local function write_block(chat, block)
   close(chat)
   if not tool_block.reading(block) then end_run(chat) end
-  local state = chat.transcript
-  local row = write(chat, tool_block.lines(block), state.last == 'block')
+  local pen = chat.transcript.pen
+  local row = write(chat, tool_block.lines(block), pen.last == 'block')
   tool_block.adopt(chat.buf, block, row)
-  state.last = 'block'
+  pen.last = 'block'
+  pen.blocks[block.id] = block
+  table.insert(chat.transcript.blocks, block)
 end
 
 --- Adds to the model's reasoning, a folded block of its own.
 function M.reasoning(chat, text)
-  local state = chat.transcript
-  if state.thinking then return tool_block.update(chat.buf, state.thinking, { stream = text }) end
+  local pen = chat.transcript.pen
+  if pen.thinking then return tool_block.update(chat.buf, pen.thinking, { stream = text }) end
   text = text:gsub('^[\r\n]+', '')
   if text == '' then return end
-  local id = ('reasoning %d'):format(vim.tbl_count(state.blocks))
+  local id = ('reasoning %d'):format(#chat.transcript.blocks)
   local block = tool_block.new(id, { title = 'reasoning', shown = 0, group = 'AgentChatReasoning' })
   block.output = lines.split(text)
   write_block(chat, block)
-  state.blocks[id], state.thinking = block, block
+  pen.thinking = block
 end
 
 --- Ends the reasoning that is being written: its header says how long it took.
 function M.thought(chat, title)
-  local block = chat.transcript.thinking
+  local block = chat.transcript.pen.thinking
   if block then tool_block.update(chat.buf, block, { title = title }) end
 end
 
@@ -182,7 +209,8 @@ local function colour_result(chat, block)
 end
 
 function M.block(chat, id, fields)
-  local block = chat.transcript.blocks[id]
+  local pen = chat.transcript.pen
+  local block = pen.blocks[id]
   if block then
     tool_block.update(chat.buf, block, fields)
     return colour_result(chat, block)
@@ -190,47 +218,84 @@ function M.block(chat, id, fields)
   block = tool_block.new(id)
   tool_block.set(block, fields)
   write_block(chat, block)
-  chat.transcript.blocks[id] = block
-  if tool_block.reading(block) then table.insert(chat.transcript.run, block) end
+  if tool_block.reading(block) then table.insert(pen.run, block) end
   colour_result(chat, block)
 end
 
 --- Begins a message. Replies of one turn share a header.
 ---@param role 'user'|'agent'|'note'|'error'
 function M.message(chat, role, text)
-  local state = chat.transcript
+  local pen = chat.transcript.pen
   close(chat)
   if role ~= 'agent' then end_run(chat) end
   if not HEADERS[role] then
     local note = lines.split(vim.trim(text))
     colour(chat, write(chat, note), #note, GROUPS[role])
-    state.last = nil
+    pen.last = nil
     return
   end
-  if role == 'user' or state.role ~= 'agent' then
+  if role == 'user' or pen.role ~= 'agent' then
     mark_header(chat, role, write(chat, { HEADERS[role] }))
-    state.last = nil
+    pen.last = nil
   end
-  state.role = role
+  pen.role = role
   if text ~= '' then M.text(chat, text) end
   if role == 'user' then close(chat) end
 end
 
 function M.finish(chat) close(chat) end
 
+---@class agentchat.Part of the messages that are above all others
+---@field first boolean it begins with these; else they follow those that were written last
+---@field last boolean it ends with these
+---@field continues boolean what is before it belongs to the same turn
+
+--- Ends the part that was written above the others.
+local function end_part(chat)
+  local pen = chat.transcript.pen
+  close(chat)
+  end_run(chat)
+  local row = marks.find(chat.buf, pen.anchor)
+  if row and pen.joined then api.nvim_buf_set_lines(chat.buf, row - 1, row, false, {}) end
+  delete_mark(chat, pen.anchor)
+end
+
+--- Writes older messages above all others.
+---@param part agentchat.Part
+---@param write_messages fun()
+function M.prepend(chat, part, write_messages)
+  local state = chat.transcript
+  local below, newer = state.pen, state.above
+  if part.first then
+    local more = part.continues and { role = 'agent', last = 'block' } or {}
+    more.anchor, more.joined = set_point(chat, 0, 0, true), newer and newer.joins
+    state.above = new_pen(more)
+  end
+  state.pen = state.above
+  write_messages()
+  if part.last then
+    end_part(chat)
+    below.role = below.role or state.pen.role
+  end
+  state.pen = below
+end
+
 -- How a call ends whose process has ended, by the state it was in.
 local ENDS = { streaming = 'cancelled', waiting = 'cancelled', running = 'failed' }
+
+---@return agentchat.ToolBlock[] blocks those of calls that have not ended
+function M.unfinished(chat)
+  local blocks = chat.transcript.blocks
+  return vim.tbl_filter(function(block) return ENDS[block.state] ~= nil end, blocks)
+end
 
 --- Ends what cannot continue, because its process has ended.
 ---@return agentchat.ToolBlock[] ended the blocks of calls that had not ended
 function M.abandon(chat)
   close(chat)
-  local ended = {}
-  for _, block in pairs(chat.transcript.blocks) do
-    if ENDS[block.state] then
-      tool_block.update(chat.buf, block, { state = ENDS[block.state] })
-      table.insert(ended, block)
-    end
+  local ended = M.unfinished(chat)
+  for _, block in ipairs(ended) do
+    tool_block.update(chat.buf, block, { state = ENDS[block.state] })
   end
   return ended
 end
@@ -269,7 +334,7 @@ function M.folds(chat)
   for _, run in ipairs(chat.transcript.runs) do
     vim.list_extend(out, reading.folds(chat.buf, run))
   end
-  for _, block in pairs(chat.transcript.blocks) do
+  for _, block in ipairs(chat.transcript.blocks) do
     vim.list_extend(out, tool_block.folds(chat.buf, block))
   end
   return out

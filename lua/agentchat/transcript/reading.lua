@@ -54,11 +54,12 @@ function M.folds(buf, run)
 end
 
 --- Folds a run that has ended, where nobody reads it: closing a fold moves what is below.
-function M.fold(buf, run)
+---@param unseen boolean the run is above all windows
+function M.fold(buf, run, unseen)
   local function follows(win)
     return vim.api.nvim_win_get_cursor(win)[1] == vim.api.nvim_buf_line_count(buf)
   end
-  folds.make(buf, M.folds(buf, run), follows)
+  folds.make(buf, M.folds(buf, run), not unseen and follows or nil)
 end
 
 return M

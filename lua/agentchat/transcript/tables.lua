@@ -3,6 +3,8 @@ local decorations = require('agentchat.transcript.decorations')
 
 local M = {}
 
+local api = vim.api
+
 ---@class agentchat.Cell of a line; columns in bytes
 ---@field first integer after its bar
 ---@field last integer of the next bar
@@ -19,13 +21,18 @@ end
 ---@return agentchat.Cell[] cells, integer[] bars columns
 local function split(line, marks)
   local bars, cells = bars_of(line), {}
+  local hidden, next_hidden = decorations.hidden_parts(line, marks), 1
   for i, bar in ipairs(bars) do
-    local last = bars[i + 1] or #line
-    local text = line:sub(bar + 2, last)
+    local first, last = bar + 1, bars[i + 1] or #line
+    local text = line:sub(first + 1, last)
+    local width = api.nvim_strwidth(text)
+    while hidden[next_hidden] and hidden[next_hidden].first < last do
+      local part = hidden[next_hidden]
+      if part.first >= first and part.last <= last then width = width - part.cells end
+      next_hidden = next_hidden + 1
+    end
     if bars[i + 1] or text:find('%S') then
-      local hidden = decorations.hidden_cells(line, marks, bar + 1, last)
-      local width = vim.api.nvim_strwidth(text) - hidden
-      table.insert(cells, { first = bar + 1, last = last, width = width })
+      table.insert(cells, { first = first, last = last, width = width })
     end
   end
   return cells, bars
@@ -54,6 +61,11 @@ local function widest(rows)
   return widths
 end
 
+---@param widths integer[] of the columns; empty if they are not aligned
+local function missing_cells(widths, column, cell)
+  return math.max(0, (widths[column] or 0) - cell.width)
+end
+
 local function pad_cell(out, cell, missing, side)
   local before = side == 'right' and missing or side == 'center' and math.floor(missing / 2) or 0
   if before > 0 then table.insert(out, decorations.pad(cell.first, before)) end
@@ -69,7 +81,7 @@ local function rule_row(cells, bars, widths)
   end
   for i, cell in ipairs(cells) do
     table.insert(out, decorations.replace(cell.first, cell.last, '─'))
-    local missing = widths[i] - cell.width
+    local missing = missing_cells(widths, i, cell)
     if missing > 0 then table.insert(out, decorations.pad(cell.last, missing, '─')) end
   end
   return table.concat(out, ' ')
@@ -81,37 +93,37 @@ local function text_row(cells, bars, widths, sides)
     table.insert(out, decorations.conceal(bar, bar + 1, '│'))
   end
   for i, cell in ipairs(cells) do
-    pad_cell(out, cell, widths[i] - cell.width, sides[i])
+    pad_cell(out, cell, missing_cells(widths, i, cell), sides[i])
   end
   return table.concat(out, ' ')
 end
 
---- Adds to the decorations of each line what aligns the columns. A table that is wider than `room`,
---- and lines that are no table, stay as they are.
+--- Adds to the decorations of each line its bars, and what aligns the columns unless the table is then
+--- wider than `room`. Lines that are no table stay as they are.
 ---@param lines string[]
 ---@param marks string[] decorations of each line, changed
 ---@param room integer cells
-function M.align(lines, marks, room)
+---@param pause fun() called after each line
+function M.align(lines, marks, room, pause)
   local sides = lines[2] and alignments(lines[2])
   if not sides then return end
   local rows, bars = {}, {}
   for i, line in ipairs(lines) do
     if not line:find('|', 1, true) then break end
     rows[i], bars[i] = split(line, marks[i] or '')
+    pause()
   end
-  local widths, wide = widest(rows), 0
-  for i, cells in ipairs(rows) do
-    local full = vim.api.nvim_strwidth(lines[i])
-    for column, cell in ipairs(cells) do
-      full = full + widths[column] - cell.width
-    end
-    wide = math.max(wide, full)
+  local widths = widest(rows)
+  local wide = bars[1][1] + 1 -- before the cells, of which each ends in a bar
+  for _, width in ipairs(widths) do
+    wide = wide + width + 1
   end
-  if wide > room then return end
+  if wide > room then widths = {} end
   for i, cells in ipairs(rows) do
     local added = i == 2 and rule_row(cells, bars[i], widths)
       or text_row(cells, bars[i], widths, sides)
     marks[i] = vim.trim((marks[i] or '') .. ' ' .. added)
+    pause()
   end
 end
 

@@ -177,20 +177,8 @@ function M.adopt(buf, block, row)
   folds.make(buf, M.folds(buf, block))
 end
 
--- These keep folds and marks around the lines they change; the API's functions shorten folds.
+-- Keeps folds and marks around the line; the API's functions shorten folds.
 local function set(buf, row, line) vim.fn.setbufline(buf, row + 1, (line:gsub('%z', '\n'))) end
-
-local function insert(buf, row, list)
-  local stored = {}
-  for i, line in ipairs(list) do
-    stored[i] = line:gsub('%z', '\n')
-  end
-  -- In insert mode Neovim adds a single line to the fold above.
-  local single = #stored == 1 and vim.fn.mode():find('^[iR]')
-  if single then table.insert(stored, '') end
-  vim.fn.appendbufline(buf, row, stored)
-  if single then vim.fn.deletebufline(buf, row + 2) end
-end
 
 --- Rewrites the lines from the first that differs. New lines go before the last old one, where they
 --- are inside the folds that end with it.
@@ -205,8 +193,8 @@ local function rewrite(buf, row, old, new)
     if old[i] ~= new[i] then set(buf, row + i, new[i]) end
   end
   if not growing then return end
-  if #old == 0 then return insert(buf, row + 1, new) end
-  insert(buf, row + #old, vim.list_slice(new, #old, #new - 1))
+  if #old == 0 then return folds.insert_lines(buf, row + 1, new) end
+  folds.insert_lines(buf, row + #old, vim.list_slice(new, #old, #new - 1))
   set(buf, row + #new, new[#new])
 end
 

@@ -5,7 +5,7 @@ local render = require('agentchat.ui.render')
 
 local M = {}
 
-local MEASURED = 1000 -- lines of which the height is looked up
+local MEASURED = 1000 -- lines of which the width and the height are looked up
 local MARGIN = 2 -- columns beside the text
 
 ---@class agentchat.FloatSpec
@@ -34,7 +34,12 @@ local MARGIN = 2 -- columns beside the text
 ---@field rows integer screen rows of the whole text
 ---@field gone boolean
 
-function M.is_open(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
+---Wiping out its buffer leaves a window that is no float of ours any more.
+function M.is_open(float)
+  return float ~= nil
+    and vim.api.nvim_win_is_valid(float.win)
+    and vim.api.nvim_buf_is_valid(float.buf)
+end
 
 --- Whether the user sees the float: it is open in this tab.
 function M.is_visible(float)
@@ -97,7 +102,7 @@ function M.refit(float)
   if not M.is_open(float) then return end
   local spec, now = float.spec, layout.screen()
   local columns, rows = layout.limits(now, spec.share)
-  local lines = vim.api.nvim_buf_get_lines(float.buf, 0, -1, true)
+  local lines = vim.api.nvim_buf_get_lines(float.buf, 0, MEASURED, false)
   local width = widest(lines, spec.least, columns)
   vim.api.nvim_win_set_width(float.win, width)
   float.rows = count_rows(float)

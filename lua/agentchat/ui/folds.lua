@@ -55,6 +55,20 @@ function M.make(buf, folds, closes)
   end)
 end
 
+--- Inserts lines; folds and marks around them stay. The API's functions stretch a fold that begins
+--- where they insert.
+function M.insert_lines(buf, row, list)
+  local stored = {}
+  for i, line in ipairs(list) do
+    stored[i] = line:gsub('%z', '\n')
+  end
+  -- In insert mode Neovim adds a single line to the fold above.
+  local single = #stored == 1 and vim.fn.mode():find('^[iR]')
+  if single then table.insert(stored, '') end
+  vim.fn.appendbufline(buf, row, stored)
+  if single then vim.fn.deletebufline(buf, row + 2) end
+end
+
 --- Opens the closed fold that begins at a line.
 function M.open(buf, line)
   in_windows(buf, function()

@@ -168,10 +168,14 @@ function M.cut(text, width)
   return kept .. '…'
 end
 
---- Cells of the narrowest window that shows a buffer.
+--- Cells for text in the narrowest window that shows a buffer.
 function M.room(buf)
-  local widths = vim.tbl_map(vim.api.nvim_win_get_width, vim.fn.win_findbuf(buf))
-  return #widths > 0 and math.min(unpack(widths)) or 0
+  local room = math.huge
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local info = vim.fn.getwininfo(win)[1]
+    room = math.min(room, info.width - info.textoff)
+  end
+  return room
 end
 
 --- A text on the upper edge, with another one at its right end.

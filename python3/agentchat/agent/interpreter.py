@@ -18,9 +18,9 @@ from agentchat.agent.preparation import Preparation
 from agentchat.agent.status import ModelSource
 from agentchat.agent.stream import ReplyStream, show_result
 from agentchat.core.errors import Cancelled, StalePreview, ToolError, UserError
-from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, UserText
+from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, Usage, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.model import ModelRequest
+from agentchat.core.tools.model import ModelRequest, Piece, StoppedUsage
 from agentchat.core.tools.tool import ShownArguments, ToolOutput
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
@@ -226,17 +226,28 @@ class Interpreter:
     async def _summarize(self, request: ModelRequest) -> Reply:
         """Ask for a summary; its text is not shown."""
         self._view.show_activity(SUMMARIZING)
-        reply = Reply(finish="cancelled")
-        try:
-            reply = await self._model.current().ask(request, lambda piece: None)
-            self._accounts.add(reply)
-            if reply.usage is not None:
-                self._journal.record_request(reply.model, reply.usage)
-        except UserError as error:
-            reply = Reply(error=str(error))
-        finally:
-            self._view.finish_reply()
+        reply = await self._ask_quietly(request)
+        self._accounts.add(reply)
+        if reply.usage is not None:
+            self._journal.record_request(reply.model, reply.usage)
+        self._view.finish_reply()
         return reply
+
+    async def _ask_quietly(self, request: ModelRequest) -> Reply:
+        """Ask the model without showing the answer; a stop returns what was used by then."""
+        used: list[Usage] = []
+
+        def keep_usage(piece: Piece) -> None:
+            if isinstance(piece, StoppedUsage):
+                used.append(piece.usage)
+
+        try:
+            model = self._model.current()
+            return await model.ask(request, keep_usage)
+        except UserError as error:
+            return Reply(error=str(error))
+        except asyncio.CancelledError:
+            return Reply(finish="cancelled", usage=next(iter(used), None), model=model.name)
 
     def _report_budget(self, effect: e.ReportBudget) -> None:
         data = {"scope": effect.scope, "limit": effect.limit, "spent": effect.spent}

@@ -1,6 +1,6 @@
 """One chat: its queue of messages, its turns, its jobs and its state.
 
-A session does one thing at a time: first the waiting jobs (undo, redo, recovery, replay) one after
+A session does one thing at a time: first the waiting jobs (undo, redo, recovery) one after
 the other, then a turn if the user sent a message, and so on until nothing is left. Messages sent
 meanwhile wait in one queue; the running turn takes them before its next request.
 """
@@ -39,6 +39,7 @@ from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.status import ContextWindow, ModelSource, ObservedFrontend, chat_status
 from agentchat.agent.stream import STOPPED_TURN, replay
 from agentchat.agent.undo.commands import UndoCommands
+from agentchat.agent.undo.pending_previews import PendingPreviews
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.tools.mentions import CapturedContext
@@ -122,7 +123,7 @@ class Session:
             expander=self._expander,
         )
         self.approvals = Approvals(chat, view=view, rule_store=rule_store, observer=self)
-        previews = Previews(
+        self._previews = previews = Previews(
             chat.previews,
             workspace=workspace,
             overlay=overlay,
@@ -130,9 +131,7 @@ class Session:
             journal=journal,
             observer=self,
         )
-        self._code_inserts = CodeInserts(
-            workspace=workspace, previews=previews, view=view, journal=journal
-        )
+        self._code_inserts = CodeInserts(workspace=workspace, previews=previews, view=view)
         self._stage = Stage(
             chat,
             overlay,
@@ -312,10 +311,10 @@ class Session:
             self._mode.restore(mode)
 
     def replay(self) -> None:
-        """Draw the history; turns wait until that is done."""
+        """Draw the history in the background: the user can send meanwhile."""
         self._view.show_todo(self.chat.todo.items)
-        work = partial(replay, self.chat.history, self._view, self.chat.toolset)
-        self._add_job(Job("replay", work))
+        work = replay(self.chat.history, self._view, self.chat.toolset)
+        self._warm_up.start(work, "drawing the history")
 
     def warm_up(self) -> None:
         """Connect to the workspace and read the rules in the background."""
@@ -324,7 +323,7 @@ class Session:
         self._warm_up.start(self._make_schemas(), "making the schemas of the tools")
 
     def recover(self, leftovers: LeftoverFiles) -> None:
-        """End the unfinished changes of a killed process; turns wait until that is done."""
+        """Bring what the last process left to an end, or back; turns wait until that is done."""
         recovery = Recovery(
             self._workspace,
             view=self._view,
@@ -336,6 +335,11 @@ class Session:
             self._add_job(Job("recovery", recovery.recover))
         if self._stage.has_changes():
             self._add_job(Job("reading the staged changes", self._stage.restore))
+        pending = PendingPreviews(
+            previews=self._previews, view=self._view, journal=self._journal, observer=self
+        )
+        if pending.is_needed:
+            self._add_job(Job("showing the pending previews", pending.restore))
 
     async def close(self) -> None:
         """Stop everything, forget the grants and wait for running work."""

@@ -6,14 +6,22 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic_core import from_json
-
 from agentchat.core.errors import UserError
-from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult, UserText
+from agentchat.core.messages import (
+    History,
+    Message,
+    Note,
+    Reply,
+    Status,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserText,
+)
 from agentchat.core.text import clip, excerpt
 from agentchat.core.tools.model import (
     CallDelta,
@@ -23,6 +31,7 @@ from agentchat.core.tools.model import (
     Piece,
     ReasoningDelta,
     RetryDelay,
+    StoppedUsage,
     TextDelta,
 )
 from agentchat.core.tools.tool import ShownArguments, Tool
@@ -36,10 +45,14 @@ log = logging.getLogger(__name__)
 PROGRESS_SECONDS = 0.5
 """How often the text of a reply that is arriving is journaled."""
 
-REPLAY_BATCH = 20
-"""Messages drawn at a time on resume: the editor draws them in a few milliseconds."""
+RECALLED = 200
+"""Prompts of a resumed chat that can be recalled."""
 
-REPLAY_PAUSE_SECONDS = 1 / 30
+PART_LINES = 100
+"""Lines of messages that are drawn together on resume: about what a window shows."""
+
+MOST_PART_LINES = 10 * PART_LINES
+"""From so many lines on, a part also begins between two calls that only read."""
 
 UNPARSED_CALL = (
     "The model wrote a tool call as text. It was not run: the server did not parse it. Check that "
@@ -81,11 +94,12 @@ class ReplyStream:
         self._begun = False
         self._tools: dict[str, Tool] = {}
         self._text = ""
+        self._usage: Usage | None = None
         self._thinking = Stopwatch()
 
     async def ask(self, model: Model, request: ModelRequest) -> Reply:
         """Send a request and show the reply as it arrives; a stop returns the text so far."""
-        self._begun, self._text = False, ""
+        self._begun, self._text, self._usage = False, "", None
         self._thinking = Stopwatch()
         self._calls.clear()
         self._tools = {tool.name: tool for tool in request.tools}
@@ -96,7 +110,7 @@ class ReplyStream:
         except asyncio.CancelledError:
             self._end_reasoning()
             self._cancel_calls()
-            return Reply(text=self._text, finish="cancelled")
+            return Reply(text=self._text, finish="cancelled", usage=self._usage, model=model.name)
         finally:
             self._stop_timer()
 
@@ -131,6 +145,8 @@ class ReplyStream:
                 self._view.show_activity(piece.reason, piece.seconds)
             case Notice():
                 self._view.add_note("info", piece.text)
+            case StoppedUsage():
+                self._usage = piece.usage
 
     def _end_reasoning(self) -> None:
         seconds = self._thinking.stop()
@@ -248,16 +264,53 @@ def result_block(result: ToolResult) -> ToolBlock:
 
 
 async def replay(history: History, view: View, toolbox: Toolset) -> None:
-    """Draw the messages, oldest first, without firing events."""
-    for number, message in enumerate(history.messages, 1):
-        _draw(message, view, toolbox)
-        if number % REPLAY_BATCH == 0:
-            await asyncio.sleep(REPLAY_PAUSE_SECONDS)
+    """Draw the messages without firing events: the newest part first, older ones above it."""
+    texts = [_shown(message) for message in history.messages if isinstance(message, UserText)]
+    view.recall_prompts(texts[-RECALLED:], texts[0] if texts else "")
+    for part in _parts(history.messages):
+        messages = history.messages[part.start : part.stop]
+
+        def draw(messages: Sequence[Message] = messages) -> None:
+            for message in messages:
+                _draw(message, view, toolbox)
+
+        continues = part.start > 0 and not isinstance(messages[0], UserText)
+        await view.prepend(draw, continues=continues)
+
+
+def _parts(messages: Sequence[Message]) -> Iterator[range]:
+    """Yield the parts in which messages are drawn, the newest first.
+
+    A part begins where what is before it does not matter: with a message of the user, or with a
+    reply that says something after a call.
+    """
+    end, lines = len(messages), 0
+    for index in reversed(range(len(messages))):
+        lines += _count_lines(messages[index])
+        if index == 0 or (lines >= PART_LINES and _may_begin(messages, index, lines)):
+            yield range(index, end)
+            end, lines = index, 0
+
+
+def _may_begin(messages: Sequence[Message], index: int, lines: int) -> bool:
+    message = messages[index]
+    if isinstance(message, Reply) and isinstance(messages[index - 1], ToolResult):
+        return bool(message.text or message.reasoning) or lines >= MOST_PART_LINES
+    return isinstance(message, UserText)
+
+
+def _count_lines(message: Message) -> int:
+    """Return about how many lines a message has in the chat."""
+    return 2 + (0 if isinstance(message, Note) else message.text.count("\n"))
+
+
+def _shown(message: UserText) -> str:
+    return message.display_text or message.text
 
 
 def _draw(message: Message, view: View, toolbox: Toolset) -> None:
     if isinstance(message, UserText):
-        view.add_user_message(message.display_text or message.text)
+        view.add_user_message(_shown(message))
     elif isinstance(message, Reply):
         _draw_reply(message, view, toolbox)
     elif isinstance(message, ToolResult):
@@ -293,6 +346,9 @@ def _note(reply: Reply) -> str:
 
 
 def _partial_object(arguments: str) -> dict[str, Any]:
+    # Slow to load, and of no use before a model writes a call.
+    from pydantic_core import from_json
+
     try:
         value = from_json(arguments or "{}", allow_partial="trailing-strings", allow_inf_nan=False)
     except ValueError:

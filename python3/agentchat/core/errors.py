@@ -39,5 +39,9 @@ class Unreachable(ToolError):
     """The machine of the workspace cannot be reached, or its connection was lost."""
 
 
+class DefinitionError(TypeError):
+    """A tool is declared wrongly; the message says how to declare it."""
+
+
 class Cancelled(Exception):
     """The user stopped the turn; thrown into the plan, which then answers all open calls."""

@@ -77,6 +77,7 @@ class Usage:
     """Tokens of one request as the server counted them; ``cost`` in US dollars if known.
 
     ``prompt_tokens`` is the whole prompt, what was read from a cache or written to it included.
+    ``is_lower_bound``: the answer broke off before the server had counted, so it is at least that.
     """
 
     prompt_tokens: int = 0
@@ -85,6 +86,7 @@ class Usage:
     cost: float | None = None
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    is_lower_bound: bool = False
 
 
 @frozen
@@ -161,6 +163,11 @@ class Reply:
         """The calls, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
+    @property
+    def counted(self) -> Usage | None:
+        """The usage, if the server counted all of it."""
+        return None if self.usage is None or self.usage.is_lower_bound else self.usage
+
 
 @frozen
 class ToolResult:
@@ -205,9 +212,9 @@ class History:
         return History(self.messages + messages)
 
     def usage(self) -> Usage | None:
-        """Return the usage of the newest reply that has one."""
+        """Return the usage of the newest reply whose tokens the server counted."""
         replies = (m for m in reversed(self.messages) if isinstance(m, Reply))
-        return next((reply.usage for reply in replies if reply.usage is not None), None)
+        return next((reply.counted for reply in replies if reply.counted is not None), None)
 
     def with_stops(self) -> History:
         """Return the history with a note after each reply that the user stopped."""

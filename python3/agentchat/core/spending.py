@@ -44,7 +44,8 @@ class Totals:
     """What some requests used together.
 
     Args:
-        usage: the sum; its cost, in US dollars, is that of the requests whose price is known.
+        usage: the sum; its cost, in US dollars, is that of the requests whose price is known. It is
+            a lower bound if one of them is.
         unpriced: the number of the others.
     """
 
@@ -74,6 +75,7 @@ class Totals:
             cost=self.known_cost + (usage.cost or 0.0),
             cache_read_tokens=before.cache_read_tokens + usage.cache_read_tokens,
             cache_write_tokens=before.cache_write_tokens + usage.cache_write_tokens,
+            is_lower_bound=before.is_lower_bound or usage.is_lower_bound,
         )
         return Totals(self.requests + 1, total, self.unpriced + (usage.cost is None))
 

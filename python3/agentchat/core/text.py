@@ -19,6 +19,7 @@ _HIDDEN = re.compile(
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "]"
 )
+_HIDDEN_OR_BREAK = re.compile(f"{_HIDDEN.pattern}|\n")
 
 
 def has_hidden_characters(text: str) -> bool:
@@ -34,9 +35,14 @@ def escape_hidden_characters(text: str) -> str:
     return _HIDDEN.sub(lambda match: escape_character(match.group()), text)
 
 
-def hidden_character_offsets(text: str) -> list[int]:
-    """Return the offsets of all hidden characters."""
-    return [match.start() for match in _HIDDEN.finditer(text)]
+def escape_line(text: str) -> str:
+    """Return the text on one line: line breaks and tabs are written like hidden characters."""
+    return escape_hidden_characters(text).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
+
+
+def hidden_character_offsets(line: str) -> list[int]:
+    """Return the offsets of all hidden characters and line breaks."""
+    return [match.start() for match in _HIDDEN_OR_BREAK.finditer(line)]
 
 
 def escape_character(char: str) -> str:

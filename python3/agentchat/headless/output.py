@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
@@ -38,6 +38,12 @@ class PlainView:
 
     def add_user_message(self, text: str) -> None:
         """Nothing: the user knows it."""
+
+    def recall_prompts(self, texts: Sequence[str], title: str) -> None:
+        """Nothing: there is no prompt."""
+
+    async def prepend(self, draw: Callable[[], None], *, continues: bool) -> None:
+        """Nothing: what was said earlier is not printed."""
 
     def restore_prompt(self) -> None:
         """Nothing: there is no prompt."""

@@ -88,7 +88,7 @@ WITH_FILES = (
     r.CheckpointCreated,
     r.PreviewStaged,
 )
-WITH_LISTS = (r.ChangeStarted, r.ToolsGiven)
+WITH_LISTS = (r.ChangeStarted, r.PreviewStaged, r.ToolsGiven)
 """Records with fields that are tuples, which msgpack returns as lists."""
 
 MAX_NESTING = 64
@@ -159,16 +159,15 @@ def to_fields(record: r.Record) -> Fields:
 def from_fields(plain: Mapping[str, Any]) -> r.Record:
     """Return the record of a map; an UnknownRecord if the kind or its fields are unknown."""
     cls = KINDS.get(str(plain.get("kind")))
-    time = plain.get("at")
-    unknown = r.UnknownRecord(
-        dict(plain), time=float(time) if isinstance(time, (int, float)) else 0.0
-    )
-    if cls is None:
-        return unknown
     try:
-        return _decode_record(cls, plain)
+        return _decode_record(cls, plain) if cls is not None else _unknown(plain)
     except (KeyError, TypeError, ValueError):
-        return unknown
+        return _unknown(plain)
+
+
+def _unknown(plain: Mapping[str, Any]) -> r.UnknownRecord:
+    time = plain.get("at")
+    return r.UnknownRecord(dict(plain), time=float(time) if isinstance(time, (int, float)) else 0.0)
 
 
 def map_leaves(value: Any, change: Callable[[Any], Any], depth: int = 0) -> Any:

@@ -6,14 +6,20 @@ import datetime
 import json
 import logging
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 from agentchat.core.messages import Usage
 from agentchat.core.spending import Totals
 
 FOLDER = "usage"
-TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
-CACHE = ("cache_read_tokens", "cache_write_tokens")
+COUNTS = (
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+)
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +41,7 @@ class UsageLedger:
 
     def add(self, chat: str, model: str, usage: Usage) -> None:
         """Add a request; an error of the disk is in the log only."""
-        counts = {name: getattr(usage, name) for name in (*TOKENS, *CACHE, "cost")}
+        counts = asdict(usage)
         line = json.dumps({"chat": chat, "model": model, **counts}) + "\n"
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -71,8 +77,9 @@ class UsageLedger:
 def _usage(line: bytes) -> Usage | None:
     try:
         plain = json.loads(line)
-        counts = {name: int(plain.get(name) or 0) for name in (*TOKENS, *CACHE)}
-        cost = plain.get("cost")
-        return Usage(**counts, cost=None if cost is None else float(cost))
+        counts = {name: int(plain.get(name) or 0) for name in COUNTS}
+        cost, is_least = plain.get("cost"), plain.get("is_lower_bound") is True
+        known = None if cost is None else float(cost)
+        return Usage(**counts, cost=known, is_lower_bound=is_least)
     except (ValueError, TypeError, AttributeError, OverflowError):
         return None

@@ -9,12 +9,13 @@ from agentchat.journal import records as r
 from agentchat.journal.reader import usage_of, without_copies
 
 COLUMNS = ("requests", "input", "cached", "written", "output", "cost")
-WIDTHS = (9, 8, 8, 8, 8, len(UNKNOWN) + 2)
+WIDTHS = (9, 8, 8, 8, 8, 18)
 LABEL = 17
 NOTES = (
     "Input is the whole prompt; cached is what of it the server read from its cache,",
     "written what it put there. Prices are list prices in US dollars.",
 )
+AT_LEAST = "At least: a price is unknown, or an answer broke off before it was counted."
 
 
 def render_usage(records: Iterable[r.Record], today: Totals) -> list[str]:
@@ -35,7 +36,8 @@ def render_usage(records: Iterable[r.Record], today: Totals) -> list[str]:
     if not rows:
         rows = ["No server has counted tokens in this chat yet."]
     ends = [_row("this chat", chat), _row("today, all chats", today)]
-    return [_line("", COLUMNS), *rows, "", *ends, "", *NOTES]
+    notes = [*NOTES, AT_LEAST] if any("at least" in row for row in [*rows, *ends]) else NOTES
+    return [_line("", COLUMNS), *rows, "", *ends, "", *notes]
 
 
 def _row(label: str, total: Totals) -> str:
@@ -50,10 +52,10 @@ def _row(label: str, total: Totals) -> str:
 
 
 def _cost(total: Totals) -> str:
-    """Return what is known of the cost; ``+ ?`` stands for requests whose price is not."""
-    if total.cost is not None or not total.known_cost:
-        return format_cost(total.cost if total.requests else 0.0)
-    return f"{format_cost(total.known_cost)} + ?"
+    if total.unpriced and not total.known_cost:
+        return UNKNOWN
+    is_more = total.unpriced or total.usage.is_lower_bound
+    return f"{'at least ' if is_more else ''}{format_cost(total.known_cost)}"
 
 
 def _line(label: str, cells: Iterable[str]) -> str:

@@ -78,14 +78,15 @@ class FixedKey:
 
 @frozen
 class NoKey:
-    """For servers that need no key; ``variable`` is where one would be looked for."""
+    """For servers that need no key; ``variable`` is where one would be looked for, if anywhere."""
 
     variable: str
 
     @property
     def hint(self) -> str:
         """Say how to give a key."""
-        return f"It wants a key: set ${self.variable}, or api_key_cmd in g:agentchat.model"
+        first = f"${self.variable}" if self.variable else "api_key_env"
+        return f"It wants a key: set {first}, or api_key_cmd in g:agentchat.model"
 
     async def get(self) -> str:
         """Return the placeholder."""

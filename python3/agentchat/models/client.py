@@ -10,9 +10,16 @@ from dataclasses import replace
 
 from agentchat.core.errors import ModelError, UserError
 from agentchat.core.messages import FinishReason, Reply
-from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
+from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay, StoppedUsage
 from agentchat.models.api_key import ApiKey, other_provider
-from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
+from agentchat.models.http import (
+    ConnectionFailure,
+    HttpClient,
+    HttpResponse,
+    Timeouts,
+    check_url,
+    silence,
+)
 from agentchat.models.learned import LearnedServers, ModelMemory
 from agentchat.models.prices import PriceList
 from agentchat.models.protocols import protocol_class
@@ -211,10 +218,25 @@ class ModelClient:
                 if self._prices is not None:
                     self._prices.warm_up()
                 self._protocol.learn_from_headers(response.headers)
-                chunks, timeouts = response.chunks(), self._http.timeouts
-                return answer.reply(await receive(chunks, answer, on_piece, timeouts))
+                return await self._receive(response, answer, request, on_piece)
         except ConnectionFailure as failure:
             return failure
+
+    async def _receive(
+        self, response: HttpResponse, answer: BodyReader, request: ModelRequest, on_piece: OnPiece
+    ) -> Reply:
+        """Read the answer; one that breaks off has cost at least what is known of it."""
+        try:
+            failure = await receive(response.chunks(), answer, on_piece, self._http.timeouts)
+        except asyncio.CancelledError:
+            usage = self._estimate.least_usage(request, answer.reply())
+            cost = None if self._prices is None else self._prices.cost_of(usage)
+            on_piece(StoppedUsage(replace(usage, cost=cost)))
+            raise
+        reply = answer.reply(failure)
+        if reply.finish != "unknown" or reply.error is None or not reply.parts:
+            return reply
+        return replace(reply, usage=self._estimate.least_usage(request, reply))
 
     def _assembly(self, request: ModelRequest) -> ReplyAssembly:
         messages = request.history.messages
@@ -257,7 +279,7 @@ class ModelClient:
 
     def _check_count(self, request: ModelRequest, reply: Reply, on_piece: OnPiece) -> None:
         """Warn, once, of a server that silently cuts the prompt."""
-        counted = reply.usage.prompt_tokens if reply.usage else 0
+        counted = reply.counted.prompt_tokens if reply.counted else 0
         self._most_counted = max(self._most_counted, counted)
         warning = self._estimate.check(request, counted, called=bool(reply.calls))
         if warning is not None and not self._is_warned:

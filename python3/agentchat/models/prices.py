@@ -40,7 +40,7 @@ class PriceList:
         usage = reply.usage
         if usage is None or usage.cost is not None:
             return reply
-        cost = 0.0 if self.is_free else await asyncio.to_thread(self._calculate, usage)
+        cost = await asyncio.to_thread(self.cost_of, usage)
         return replace(reply, usage=replace(usage, cost=cost))
 
     async def window(self) -> int | None:
@@ -61,8 +61,10 @@ class PriceList:
             return None
         return found[1].context_window
 
-    def _calculate(self, usage: Usage) -> float | None:
-        """Return US dollars, None if the library does not know the model."""
+    def cost_of(self, usage: Usage) -> float | None:
+        """Return US dollars, None if the library does not know the model; slow the first time."""
+        if self.is_free:
+            return 0.0
         if not _load():
             return None
         import genai_prices

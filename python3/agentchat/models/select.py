@@ -320,7 +320,7 @@ def _environment_key(
 ) -> ApiKey:
     variable = settings.get("api_key_env") or KEY_VARIABLE
     if variable == KEY_VARIABLE:  # the default: never send one provider's key to another
-        variable = provider.key_variable or KEY_VARIABLE
+        variable = provider.key_variable
     value = environ.get(variable, "").strip()
     if value:
         return FixedKey(value, variable)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
-from agentchat.core.messages import Message, Note, Reply, UserText
+from agentchat.core.messages import Message, Note, Reply, Usage, UserText
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.turn.validate import model_description, model_schema
 
@@ -62,6 +63,21 @@ class TokenEstimate:
         return (
             f"The server counted {counted} prompt tokens where about {round(expected)} were sent: "
             "it seems to cut the conversation. Raise its context size, or start a new chat."
+        )
+
+    def least_usage(self, request: ModelRequest, reply: Reply) -> Usage:
+        """Return what an answer that broke off used at least: as counted, else estimated."""
+        counted = reply.usage or Usage()
+        sent = sum(size for _, size in part_sizes(request))
+        came = _message_size(reply)[1] + _bytes(reply.reasoning)
+        prompt = counted.prompt_tokens or int(sent / self._bytes_per_token)
+        completion = max(counted.completion_tokens, int(came / self._bytes_per_token))
+        return replace(
+            counted,
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            total_tokens=prompt + completion,
+            is_lower_bound=True,
         )
 
     def _counts_only_messages(self, size: int, expected: float, counted: int) -> bool:

@@ -21,7 +21,6 @@ from agentchat.nvim.lua_tools import LuaTools
 from agentchat.nvim.mcp_commands import McpCommands
 from agentchat.nvim.settings import Settings
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
-from agentchat.tools.custom.declaration.definition import ToolSpec
 from agentchat.tools.custom.declaration.files import (
     PROJECT_FOLDER,
     FileProblem,
@@ -32,6 +31,7 @@ from agentchat.tools.custom.declaration.files import (
     read_trust,
     stamp,
 )
+from agentchat.tools.custom.declaration.spec import ToolSpec
 from agentchat.tools.custom.process.pool import WorkerPool
 from agentchat.tools.custom.process.worker import Worker, start_worker
 from agentchat.tools.custom.registry import (
@@ -167,7 +167,7 @@ class CustomTools:
 
     def _show_servers(self, root: Path) -> None:
         """Register the tools of a project's servers again: they changed."""
-        self._mcp_commands.offer_names(root)
+        self._mcp_commands.offer_servers(root)
         for files in self._chats.values():
             if files.root == root and files.loaded is not None:
                 self._register_all(files)

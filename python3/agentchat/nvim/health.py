@@ -19,6 +19,7 @@ from agentchat.models.offline import OfflineModel
 from agentchat.models.select import choose_model
 from agentchat.nvim.settings import Settings, read_settings
 from agentchat.nvim.workspaces import OVERLAYS
+from agentchat.tools.format import count_summary
 from agentchat.tools.mcp.config import ConfigError, ServerConfig
 from agentchat.tools.mcp.registry import read_configuration
 from agentchat.workspace.local import LocalWorkspace
@@ -37,7 +38,8 @@ def main(given: str) -> None:
     Args:
         given: JSON with the ``settings`` of a chat, ``config``: the folder of the user's Neovim
             configuration, ``trust``: the file of Neovim's trust database, ``root``: the workspace,
-            ``state``: the folder of the plugin's own files.
+            ``state``: the folder of the plugin's own files, ``servers``: the MCP servers by name
+            with ``state``, ``tools`` and ``problem``, if a host runs.
     """
     request = json.loads(given)
     settings = read_settings(request["settings"])
@@ -76,7 +78,7 @@ def rule_lines(settings: Settings, request: Mapping[str, str]) -> Iterator[Line]
         yield "ok", f"{len(reading.rules)} in force here" if reading.rules else "none of your own"
 
 
-def mcp_lines(settings: Settings, request: Mapping[str, str]) -> Iterator[Line]:
+def mcp_lines(settings: Settings, request: Mapping[str, Any]) -> Iterator[Line]:
     """Yield a line for each MCP server, each mistake, and each file that waits for trust."""
     config, trust = Path(request["config"]), Path(request["trust"])
     found = read_configuration(
@@ -85,13 +87,15 @@ def mcp_lines(settings: Settings, request: Mapping[str, str]) -> Iterator[Line]:
     yield from (("error", str(problem)) for problem in found.problems)
     for path in found.untrusted:
         yield "warn", f"not trusted, so not used: {path}. Run :AgentMcp trust"
-    yield from (server_line(server, os.environ) for server in found.servers.values())
+    live = request.get("servers") or {}
+    for name, server in found.servers.items():
+        yield server_line(server, os.environ, live.get(name) or {})
     if not (found.servers or found.problems or found.untrusted):
         yield "info", "none configured; see :help agentchat-mcp"
 
 
-def server_line(server: ServerConfig, environ: Mapping[str, str]) -> Line:
-    """Return what an MCP server is, or why it cannot start."""
+def server_line(server: ServerConfig, environ: Mapping[str, str], live: Mapping[str, Any]) -> Line:
+    """Return what an MCP server is and does, or why it cannot start; ``live`` may be empty."""
     identity = f"{server.name}: {escape_hidden_characters(server.identity)}"
     try:
         expanded = server.expand(environ)
@@ -100,6 +104,14 @@ def server_line(server: ServerConfig, environ: Mapping[str, str]) -> Line:
     if expanded.command and not _is_program(expanded, environ):
         command = escape_hidden_characters(server.command)
         return "error", f"{server.place}: {server.name}: {command} does not exist"
+    match live.get("state"):
+        case "failed":
+            problem = escape_hidden_characters(live["problem"])
+            return "error", f"{identity}: {problem} See :AgentMcp log {server.name}"
+        case "running":
+            return "ok", f"{identity} (running, {count_summary(live['tools'], 'tool')})"
+        case "starting":
+            return "info", f"{identity} (starting)"
     return ("info", f"{identity} (disabled)") if server.disabled else ("ok", identity)
 
 

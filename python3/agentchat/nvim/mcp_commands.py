@@ -63,12 +63,16 @@ class McpCommands:
         root = Path(os.path.realpath(payload["cwd"]))
         return self._servers.update(root, settings.mcp_servers)
 
-    def offer_names(self, root: Path) -> None:
-        """Let Lua complete the names of a project's servers and of their resources."""
+    def offer_servers(self, root: Path) -> None:
+        """Let Lua complete and describe a project's servers and their resources."""
         project = self._servers.project(root)
         if project is not None:
             resources = [item for s in project.servers.values() for item in _resources(s)]
-            self._lua.call("mcp.offer", str(root), sorted(project.servers), resources)
+            servers = {
+                name: {"state": s.state, "tools": len(s.tools), "problem": s.problem}
+                for name, s in project.servers.items()
+            }
+            self._lua.call("context.offer", str(root), servers, resources)
 
     def _find(self, project: ProjectServers, name: str) -> McpServer:
         server = project.servers.get(name)

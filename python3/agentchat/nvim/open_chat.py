@@ -302,6 +302,7 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "propose": lambda chat, p: chat.previews.show_proposal(p["subject"], p["path"]),
     "amend": OpenChat.amend,
     "todo": lambda chat, p: chat.session.edit_todo(p["text"]),
+    "prepended": lambda chat, p: chat.view.is_drawn.set(),
     "insert_code": lambda chat, p: chat.session.insert_code(p["path"], p["line"], p["code"]),
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),

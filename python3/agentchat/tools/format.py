@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from agentchat.core.text import escape_hidden_characters
+from agentchat.core.text import escape_line
 
 
 def add_notices(text: str, notices: Sequence[str]) -> str:
@@ -43,12 +43,7 @@ def count_summary(number: int, noun: str) -> str:
 
 def argument_text(value: object, missing: str = "...") -> str:
     """Return an argument on one line; ``missing`` if it has not arrived yet."""
-    return escape_name(value) if isinstance(value, str) and value else missing
-
-
-def escape_name(name: str) -> str:
-    """Return a file name with line breaks and control characters made visible."""
-    return escape_hidden_characters(name).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
+    return escape_line(value) if isinstance(value, str) and value else missing
 
 
 _ESCAPES = re.compile(
@@ -70,7 +65,7 @@ class TerminalText:
         self._rest = ""
 
     def feed(self, data: bytes, final: bool = False) -> str:
-        """Return the text up to an escape_hidden_characters that may continue in the next piece."""
+        """Return the text up to an escape sequence that may continue in the next piece."""
         text = self._rest + self._decoder.decode(data, final)
         end = len(text) if final else _complete_end(text)
         self._rest = text[end:]
@@ -78,7 +73,7 @@ class TerminalText:
 
 
 def _complete_end(text: str) -> int:
-    """Return where an unfinished escape_hidden_characters begins, or the end of the text."""
+    """Return where an unfinished escape sequence begins, or the end of the text."""
     last = text.rfind("\x1b")
     for index in (text.rfind("\x1b", 0, max(last, 0)), last):
         if index >= 0 and _UNFINISHED.match(text, index):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentchat.agent.execution.staged_command import NO_NETWORK, READ_ONLY, add_remarks
+from agentchat.agent.execution.staged_command import NO_NETWORK, READ_ONLY, TOO_LARGE, add_remarks
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.tools.tool import ToolOutput
 
@@ -28,10 +28,10 @@ def test_the_changed_files_are_on_a_line_of_their_own() -> None:
 
 
 def test_a_long_list_is_cut_and_says_so() -> None:
-    many = [FileChange(f"/ws/{n}", None, b"", str(n)) for n in range(30)]
+    many = [FileChange(f"/ws/{n}", None, b"", str(n)) for n in range(39, 9, -1)]
     text = add_remarks(ToolOutput(""), many).text
-    assert text.startswith("\n\nChanged 30 files: 0 (+0 -0), ")
-    assert text.endswith("19 (+0 -0), and 10 more")
+    assert text.startswith("\n\nChanged 30 files: 10 (+0 -0), ")
+    assert text.endswith("29 (+0 -0), and 10 more")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,8 @@ def test_a_long_list_is_cut_and_says_so() -> None:
     [
         ("curl: (6) Could not resolve host: x", False, NO_NETWORK),
         ("npm ERR! code EAI_AGAIN", False, NO_NETWORK),
+        ("psql: error: connect to localhost: Connection refused", False, NO_NETWORK),
+        ("bash: line 1: 22 File size limit exceeded", False, TOO_LARGE),
         ("curl: (6) Could not resolve host: x", True, ""),
         ("touch: cannot touch '/etc/x': Read-only file system", False, READ_ONLY),
         ("1 failed, 2 passed", False, ""),

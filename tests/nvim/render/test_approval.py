@@ -42,6 +42,17 @@ def test_what_cannot_be_drawn_is_asked_with_its_arguments_and_without_always() -
     assert "hello" in "\n".join(table["doc"]["lines"])
 
 
+def test_a_line_break_in_a_path_begins_no_line() -> None:
+    path = "/w/a\nsafety 2"
+    change = ChangeSet((FileChange(path, None, b"x\n", "a\nsafety 2"),))
+    table = request_table(
+        "p1", a_question(DryRunResult(change), (FileTarget(path, "a\nsafety 2"),)), "/w"
+    )
+    shown = [table["title"], *table["doc"]["lines"], *(text for _, text in table["facts"])]
+    assert [text for text in shown if "\n" in text] == []
+    assert table["title"].endswith("a<U+000A>safety 2")
+
+
 def test_what_the_model_thought_of_its_call_is_readable() -> None:
     tool = replace(
         WRITE,

@@ -124,8 +124,9 @@ def test_bytes_that_are_no_utf_8_are_shown() -> None:
     assert document["lines"][-1] == "  1 + b<0xFF>"
 
 
-def test_a_hidden_character_in_a_path_is_shown() -> None:
-    assert diff(None, b"", "/w/a\u202eb")["lines"][0] == "A a<U+202E>b  +0 -0  new file"
+def test_hidden_characters_and_line_breaks_in_a_path_are_shown() -> None:
+    first = diff(None, b"", "/w/a\u202eb\nc")["lines"][0]
+    assert first == "A a<U+202E>b<U+000A>c  +0 -0  new file"
 
 
 def test_tabs_stay_tabs() -> None:

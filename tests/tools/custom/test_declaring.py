@@ -13,10 +13,10 @@ from pydantic import Field
 
 import agentchat
 from agentchat import Context, Result, ToolError, tool
+from agentchat.core.errors import DefinitionError
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import ArgumentError, Environment, Metadata
 from agentchat.tools.custom.declaration.definition import definition_of
-from agentchat.tools.custom.declaration.parameters import DefinitionError
 from agentchat.tools.custom.declaration.template import parse, parse_words
 from tests.tools.custom.making import declared, made
 

@@ -10,10 +10,10 @@ import pytest
 from agentchat.core.tools.registry import Registry, parse_groups
 from agentchat.core.tools.toolset import Toolset
 from agentchat.tools.builtin.catalogue import BUILTINS
+from agentchat.tools.custom.declaration.file_import import import_source
 from agentchat.tools.custom.declaration.files import (
     FileProblem,
     Location,
-    import_source,
     is_trusted,
     read_source,
     read_trust,

@@ -57,18 +57,19 @@ def test_of_two_tools_with_one_name_the_second_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "problem"),
+    ("definition", "problem"),
     [
-        ("text", "its schema is no object"),
-        (deep(10_000), "its schema is nested too deeply"),
-        ({"description": "x" * 100_000}, "its schema is too large"),
-        ({"properties": []}, 'its schema has "properties" that are no object'),
+        ({"inputSchema": "text"}, "its schema is no object"),
+        ({"inputSchema": deep(10_000)}, "its schema is nested too deeply"),
+        ({"inputSchema": {"description": "x" * 100_000}}, "its schema is too large"),
+        ({"inputSchema": {"properties": []}}, 'its schema has "properties" that are no object'),
+        ({"execution": {"taskSupport": "required"}}, "it runs only as a task in the background"),
     ],
 )
-def test_a_tool_with_a_bad_schema_is_left_out_and_the_others_stay(
-    schema: Any, problem: str
+def test_a_tool_that_cannot_be_used_is_left_out_and_the_others_stay(
+    definition: dict[str, Any], problem: str
 ) -> None:
-    tools, problems = read({"name": "bad", "inputSchema": schema}, {"name": "good"})
+    tools, problems = read({"name": "bad", **definition}, {"name": "good"})
     assert [tool.tool for tool in tools] == ["good"]
     assert problems == (f'the tool "bad" was left out: {problem}',)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.tools.ports import Diagnostic, UserQuestion
-from agentchat.tools.mcp.elicitation import Elicitation
+from agentchat.tools.mcp.elicitation import Elicitation, FieldError, field_question, field_value
 
 FORM = {
     "message": "Which\u202e?",
@@ -58,6 +58,67 @@ async def test_a_form_is_asked_field_by_field_and_checked() -> None:
     assert texts[4] == "Write a number of at most 9.\n\ncount"
     assert texts[6] == "A note (optional)"
     assert [option.label for option in user.asked[1].options] == ["small", "large"]
+
+
+LETTERS = {"type": "array", "items": {"enum": ["a", "b"]}}
+
+
+@pytest.mark.parametrize(
+    ("field", "answer", "value"),
+    [
+        ({"type": "string", "format": "email"}, ["a@b"], "a@b"),
+        ({"type": "string", "format": "date"}, ["2026-02-28"], "2026-02-28"),
+        ({"type": "string", "format": "of tomorrow"}, ["x"], "x"),
+        (LETTERS, ["b"], ["b"]),
+    ],
+)
+def test_an_answer_that_fits_its_field_is_sent(
+    field: dict[str, Any], answer: list[str], value: Any
+) -> None:
+    assert field_value(field, answer) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "answer", "problem"),
+    [
+        ({"type": "string", "format": "email"}, ["ab"], "Write an email address."),
+        ({"type": "string", "format": "uri"}, ["x y"], "Write an address like https://exam"),
+        ({"type": "string", "format": "date"}, ["2026-02-30"], "Write a date like 2026-11-30."),
+        ({"type": "string", "format": "date-time"}, ["now"], "Write a time like 2026-11-30T"),
+        ({**LETTERS, "minItems": 2}, ["a"], "Choose at least 2."),
+        ({**LETTERS, "maxItems": 1}, ["a", "b"], "Choose at most 1."),
+    ],
+)
+def test_an_answer_that_does_not_fit_its_field_is_refused(
+    field: dict[str, Any], answer: list[str], problem: str
+) -> None:
+    with pytest.raises(FieldError, match=problem):
+        field_value(field, answer)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"oneOf": [{"const": "h1", "title": "Superman"}, {"const": "h2"}]},
+        {
+            "type": "array",
+            "items": {"anyOf": [{"const": "h1", "title": "Superman"}, {"const": "h2"}]},
+        },
+        {"enum": ["h1", "h2"], "enumNames": ["Superman"]},
+    ],
+)
+def test_choices_are_shown_with_their_titles(field: dict[str, Any]) -> None:
+    options = field_question("hero", field, required=True).options
+    assert [(option.label, option.description) for option in options] == [
+        ("h1", "Superman"),
+        ("h2", ""),
+    ]
+
+
+async def test_an_answer_that_is_left_empty_takes_the_default() -> None:
+    form = {"requestedSchema": {"properties": {"n": {"type": "integer", "default": 42}}}}
+    answer = await ask(User("Answer", ""), form)
+    assert answer == {"action": "accept", "content": {"n": 42}}
 
 
 @pytest.mark.parametrize(

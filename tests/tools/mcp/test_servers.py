@@ -25,6 +25,7 @@ from agentchat.tools.mcp.transports import BURST, BURST_SECONDS
 from agentchat.workspace.process.run import WATCHDOG
 from tests.support import mcp_server, raw_mcp_server
 from tests.support.mcp_login_server import LoginServer
+from tests.tools.mcp.test_elicitation import User
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -165,7 +166,9 @@ def _wait_until_gone(pid: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["http", "sse"])
-async def test_a_server_at_a_url_speaks_either_generation(place: Place, kind: str) -> None:
+async def test_a_server_at_a_url_speaks_either_generation_and_can_ask_in_the_older_one(
+    place: Place, kind: str
+) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -176,8 +179,25 @@ async def test_a_server_at_a_url_speaks_either_generation(place: Place, kind: st
             path = "mcp" if kind == "http" else "sse"
             server = place.server(url=f"http://127.0.0.1:{port}/{path}")
             assert await call(server, "add", a=2, b=3) == "5"
+            user = User("Answer", "large")
+            with pytest.raises(ToolError, match=r"older protocol.* Call the tool again\.$"):
+                await server.call("interview", {}, lambda progress: None, user)
+            result = await server.call("interview", {}, lambda progress: None, user)
+            answer = f"accept, {place.path.name}, Sampling not supported"
+            assert result["parts"][0]["text"] == answer
         finally:
             process.kill()
+
+
+async def test_a_page_that_a_server_wants_opened_is_shown_before_the_call_is_made_again(
+    place: Place,
+) -> None:
+    server, user = place.server(**SAMPLE), User("Done", "Decline")
+    with pytest.raises(ToolError, match=r"which is done\. Call the tool again\.$"):
+        await server.call("open_page", {}, lambda progress: None, user)
+    assert "https://pay.example/1" in user.asked[0].question
+    with pytest.raises(ToolError, match=r"opened no page"):
+        await server.call("open_page", {}, lambda progress: None, user)
 
 
 async def _listening(port: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.workspace.files.cleanup import remove_leftovers, restore_originals
-from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk
+from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk, FolderHandles
 from agentchat.workspace.files.operation import FileOperation
 from agentchat.workspace.files.transaction import FileTransaction
 from tests.workspace.files.test_transaction import change
@@ -31,7 +31,8 @@ def other() -> Iterator[int]:
 
 def left(target: Path, owner: int, ending: str = "tmp") -> Path:
     """A file as a process leaves it that is killed while it changes ``target``."""
-    own = FileOperation(Disk(), change(target.parent, target.name, "", "")).temp_name(ending)
+    file = change(target.parent, target.name, "", "")
+    own = FileOperation(Disk(), file, FolderHandles()).temp_name(ending)
     path = target.parent / own.replace(f"-{os.getpid()}-", f"-{owner}-")
     path.write_text("left\n")
     return path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import stat
 import tempfile
 import traceback
@@ -17,7 +18,7 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError
-from agentchat.workspace.files.disk import Disk
+from agentchat.workspace.files.disk import Disk, FolderHandles
 from agentchat.workspace.files.transaction import FileTransaction
 
 Print = dict[str, tuple[object, ...]]
@@ -361,6 +362,46 @@ def test_whichever_operation_fails_the_change_is_whole_or_not_made(
         assert not message or message.endswith("Nothing was changed.")
         assert len(disk.log) > number, "the fault did not fire"
         assert _without_owner_temp(fingerprint(root)) == expected, disk.log[: number + 1]
+
+
+def test_a_change_may_have_more_folders_than_a_process_may_open(ws: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        apply([change(ws, f"out/{number}/new", None, "x") for number in range(300)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(list((ws / "out").glob("*/new"))) == 300
+
+
+def test_a_folder_that_is_replaced_during_a_change_is_not_written_in(ws: Path) -> None:
+    handles = FolderHandles(most=1)
+    handles.get(str(ws / "d"))
+    handles.get(str(ws))
+    (ws / "d").rename(ws / "was")
+    (ws / "d").mkdir()
+    with pytest.raises(StalePreview):
+        handles.get(str(ws / "d"))
+    handles.close()
+
+
+class ReadOnlyDisk(Disk):
+    """Refuses whatever changes a file."""
+
+    def open(self, name: str, flags: int, mode: int = 0o666, dir_fd: int | None = None) -> int:
+        if flags & os.O_ACCMODE:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return super().open(name, flags, mode, dir_fd)
+
+    def unlink(self, name: str, dir_fd: int) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+@pytest.mark.parametrize("before", ["old a\n", None])
+def test_on_a_read_only_file_system_nothing_was_changed(ws: Path, before: str | None) -> None:
+    file = change(ws, "new" if before is None else "a", before, "x")
+    with pytest.raises(ToolError, match=r"Read-only file system\. Nothing was changed\."):
+        apply([file], ReadOnlyDisk())
 
 
 def _without_owner_temp(status: Print) -> Print:

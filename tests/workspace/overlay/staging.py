@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.agent.execution.staged_command import apply_staged
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Unreachable
 from agentchat.core.tools.ports import Command
+from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.overlay.bubblewrap import find_bubblewrap
-from agentchat.workspace.overlay.changes import apply_steps
 from agentchat.workspace.overlay.folder import OverlayFolder
 from agentchat.workspace.overlay.launcher import OverlayLauncher
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
@@ -66,9 +68,12 @@ class Staging:
         return {file.name: file.letter for file in (await self.changes()).files}
 
     async def apply(self) -> None:
-        for step in apply_steps(await self.changes()):
-            await self.local.apply(step)
-        await self.overlay.clear()
+        journal = JournalWriter.open(self.state, "test")
+        workspace = JournaledWorkspace(self.local, journal, "test")
+        try:
+            await apply_staged(self.overlay, workspace, await self.changes())
+        finally:
+            journal.close()
 
 
 def plainly(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:

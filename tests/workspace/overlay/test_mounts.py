@@ -20,9 +20,11 @@ def home(tmp_path: Path) -> Path:
 
 
 def below(home: Path, root: Path, hidden: Path) -> list[tuple[str, str]]:
-    private = [str(home.parent)]
+    private, places = [str(home.parent)], (str(home), "/dev")
     mounts = list_mounts(str(root), str(home), str(home / "programs"), [str(hidden)], private)
-    return [(kind, path.removeprefix(f"{home}/")) for kind, path in mounts if str(home) in path]
+    return [
+        (kind, path.removeprefix(f"{home}/")) for kind, path in mounts if path.startswith(places)
+    ]
 
 
 def test_what_is_secret_below_a_private_folder_is_gone_with_it(home: Path) -> None:
@@ -51,4 +53,12 @@ def test_a_workspace_inside_a_hidden_folder_is_mounted_after_it(home: Path) -> N
         ("hide", "state"),
         ("forget", ".cache"),
         ("stage", "state/project"),
+    ]
+
+
+def test_nothing_is_mounted_below_devices_unless_the_workspace_is_there(home: Path) -> None:
+    assert below(home, Path("/dev/shm/project"), Path("/dev/null")) == [
+        ("show", "programs"),
+        ("forget", ".cache"),
+        ("stage", "/dev/shm/project"),
     ]

@@ -7,10 +7,13 @@ import contextlib
 import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from scripts.layers import PACKAGE
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable
@@ -191,6 +194,24 @@ async def test_an_installed_bubblewrap_that_does_not_work_is_not_needed(
     await other.overlay.close()
 
 
+def test_where_the_kernel_allows_no_namespace_the_reason_says_how_to_allow_them() -> None:
+    forbid = "echo 0 > /proc/sys/user/max_user_namespaces && exec"
+    ask = (
+        "from agentchat.workspace.overlay.launcher import why_impossible; from pathlib import Path;"
+        "print(why_impossible('/ws', Path('/state')))"
+    )
+    argv = ["unshare", "-Ur", "sh", "-c", f'{forbid} "$0" -c "$1"', sys.executable, ask]
+    done = subprocess.run(
+        argv, env={"PYTHONPATH": str(PACKAGE.parent), **os.environ}, capture_output=True
+    )
+    if done.returncode:
+        pytest.skip(done.stderr.decode())
+    assert done.stdout.decode() == (
+        "No overlay works here (user.max_user_namespaces is 0). "
+        "Run `sudo sysctl -w user.max_user_namespaces=15000`.\n"
+    )
+
+
 async def test_caches_of_builds_can_be_written_and_are_forgotten(
     staging: Staging, tmp_path: Path
 ) -> None:
@@ -258,6 +279,15 @@ async def test_the_changes_survive_a_kill_and_are_found_again(staging: Staging) 
     assert tree(staging.project) == before
     await again.overlay.clear()
     await again.overlay.close()
+
+
+async def test_applied_files_are_newer_in_the_order_in_which_they_were_changed(
+    staging: Staging,
+) -> None:
+    await staging.run("echo 1 > c.txt; sleep .01; cp c.txt b.txt; sleep .01; echo 2 > a.txt")
+    await staging.apply()
+    times = [(staging.project / name).stat().st_mtime_ns for name in ("c.txt", "b.txt", "a.txt")]
+    assert times == sorted(set(times))
 
 
 async def test_a_file_that_the_user_changed_meanwhile_is_not_overwritten(staging: Staging) -> None:

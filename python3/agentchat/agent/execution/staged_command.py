@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange, count_lines
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import ToolOutput
 from agentchat.workspace.overlay.changes import apply_steps
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 NAMED_FILES = 20
 
@@ -25,24 +27,34 @@ TOO_LARGE = "A file exceeded the quota of stage mode (stage.quota_mb)."
 _NO_NETWORK = re.compile(
     r"could not resolve host|name or service not known|temporary failure in name resolution"
     r"|network is unreachable|no route to host|EAI_AGAIN|ENOTFOUND|getaddrinfo"
-    r"|failed to establish a new connection|dial tcp|unable to resolve",
+    r"|failed to establish a new connection|dial tcp|unable to resolve"
+    r"|connection refused|ECONNREFUSED",
     re.IGNORECASE,
 )
 _READ_ONLY = re.compile(r"read-only file system|EROFS", re.IGNORECASE)
-_TOO_LARGE = re.compile(r"file too large|EFBIG|killed by signal 25", re.IGNORECASE)
+_TOO_LARGE = re.compile(r"file too large|file size limit|EFBIG|killed by signal 25", re.IGNORECASE)
 
 
-async def apply_staged(workspace: Workspace, change: ChangeSet) -> None:
-    """Apply what was staged, all or nothing; raises StalePreview or ToolError."""
+async def apply_staged(
+    overlay: OverlayWorkspace, workspace: JournaledWorkspace, change: ChangeSet
+) -> None:
+    """Apply what was staged, all or nothing; empty the overlay. Raises StalePreview or ToolError.
+
+    Of two files, the one that was changed later in the overlay is the newer one, too: so ``make``
+    does not build again what was built there.
+    """
     done: list[ChangeSet] = []
+    saved: list[str] = []
     try:
         for step in apply_steps(change):
-            await workspace.apply(step)
+            saved += [file.path for file in await workspace.apply(step) if file.saved]
             done.append(step)
     except ToolError:
         for step in reversed(done):
             await workspace.apply(step.reversed())
         raise
+    await asyncio.to_thread(overlay.staged.restore_order, saved)
+    await overlay.clear()
 
 
 def add_remarks(
@@ -65,7 +77,7 @@ def add_remarks(
 def describe_changes(changed: Sequence[FileChange]) -> str:
     """Return a line like ``Changed 2 files: a.py (+1 -0), b.py (+3 -2)``."""
     number = len(changed)
-    plain = [file for file in changed if not _is_git(file)]
+    plain = sorted((file for file in changed if not _is_git(file)), key=lambda file: file.path)
     names = [_describe(file) for file in plain[:NAMED_FILES]]
     if len(plain) > NAMED_FILES:
         names.append(f"and {len(plain) - NAMED_FILES} more")

@@ -149,10 +149,11 @@ class ToolRunner:
         """Apply what the user kept of a tried call; raises StalePreview or ToolError."""
         assert self._overlay is not None
         preview = ready.preview or DryRunResult()
-        if preview.change is not None:
+        if preview.change is None:
+            await self._overlay.clear()
+        else:
             workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
-            await apply_staged(cast("Workspace", workspace), preview.change)
-        await self._overlay.clear()
+            await apply_staged(self._overlay, workspace, preview.change)
         if preview.headline:
             return replace(tried, text=f"{tried.text}\n{preview.headline}")
         return tried

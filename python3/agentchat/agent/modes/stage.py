@@ -11,7 +11,6 @@ import contextlib
 import os
 import uuid
 from dataclasses import replace
-from typing import cast
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
@@ -29,12 +28,13 @@ from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
 from agentchat.rpc.background import BackgroundTasks
-from agentchat.workspace.overlay.changes import GIT, IGNORED
+from agentchat.workspace.overlay.changes import GIT, IGNORED, is_privileged
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 SOURCE = "stage"
 ONLY_HERE = "Stage mode needs a workspace on this machine, not one over ssh or in a container."
 STAGE = question_tool(SOURCE, "Ask whether changes of special files are applied.")
+EDITS_ONLY = "tools.edits = 'stage' stages edits without an overlay."
 RUNNING = "The agent works on top of this preview: wait for the end of the turn, or stop it."
 NOT_APPLIED = "Not applied: you rejected it. Press x on the lines that you do not want to apply."
 MOVED = "{} changed in the workspace while a command changed it, too. Leave it out with x."
@@ -75,9 +75,13 @@ class Stage:
     async def check(self) -> None:
         """Start the overlay; raises Unreachable with the reason why none works."""
         if self._overlay is None:
-            raise Unreachable(ONLY_HERE)
-        await self._overlay.ready()
-        self._works = True
+            raise Unreachable(f"{ONLY_HERE} {EDITS_ONLY}")
+        try:
+            await self._overlay.ready()
+        except Unreachable as error:
+            self._chat.policy.has_overlay = False
+            raise Unreachable(f"{error} {EDITS_ONLY}") from error
+        self._works = self._chat.policy.has_overlay = True
 
     async def begin_turn(self) -> None:
         """Start the overlay for a turn in stage mode; raises Unreachable."""
@@ -173,8 +177,7 @@ class Stage:
             raise ToolError(MOVED.format(", ".join(moved)))
         await self._ask_about_special(change)
         workspace = JournaledWorkspace(self._workspace, self._journal, f"stage-{uuid.uuid4().hex}")
-        await apply_staged(cast("Workspace", workspace), change)
-        await self._overlay.clear()
+        await apply_staged(self._overlay, workspace, change)
         return ToolOutput(preview.headline or describe_applied(change))
 
     async def _reject(self, reason: str, extra: Extra) -> None:
@@ -204,6 +207,8 @@ class Stage:
         if file.members:
             # Other groups are new files with ordinary names.
             return file.name if os.path.basename(file.path) in (GIT, IGNORED) else ""
+        if is_privileged(file):
+            return f"{file.name} runs as its owner or group (setuid, setgid)"
         for path in file.paths:
             target = await self._locate(path)
             if target is not None and not target.ordinary:

@@ -60,7 +60,7 @@ def _counted(history: History, since: int) -> int | None:
     later = 0
     for index in reversed(range(since, len(history.messages))):
         message = history.messages[index]
-        if isinstance(message, Reply) and message.usage is not None:
-            return message.usage.total_tokens + later
+        if isinstance(message, Reply) and message.counted is not None:
+            return message.counted.total_tokens + later
         later += message_tokens(message)
     return None

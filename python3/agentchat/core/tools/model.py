@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY
 from typing import Protocol
 
 from agentchat.core.frozen import frozen
-from agentchat.core.messages import History, Reply
+from agentchat.core.messages import History, Reply, Usage
 from agentchat.core.tools.tool import Tool
 
 
@@ -77,7 +77,14 @@ class Notice:
     text: str
 
 
-Piece = TextDelta | ReasoningDelta | CallDelta | RetryDelay | Notice
+@frozen
+class StoppedUsage:
+    """The least that a request used which was cancelled while its answer came."""
+
+    usage: Usage
+
+
+Piece = TextDelta | ReasoningDelta | CallDelta | RetryDelay | Notice | StoppedUsage
 
 
 class Model(Protocol):
@@ -96,7 +103,8 @@ class Model(Protocol):
 
         A failure is returned as ``Reply.error`` with the text so far; its message ends with what
         to do. If the conversation is too long for the model, ``finish`` is ``overflow``. Ids of
-        calls are unique in the chat. Cancelling the task closes the connection.
+        calls are unique in the chat. Cancelling the task closes the connection; what was used by
+        then is the last piece.
         """
 
     async def learn_window(self) -> None:

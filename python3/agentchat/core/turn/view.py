@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol
 
@@ -65,6 +65,16 @@ class View(Protocol):
 
     def add_user_message(self, text: str) -> None:
         """Show what the user sent."""
+
+    def recall_prompts(self, texts: Sequence[str], title: str) -> None:
+        """Offer what the user sent earlier again, the newest last; ``title`` names the chat."""
+
+    async def prepend(self, draw: Callable[[], None], *, continues: bool) -> None:
+        """Show the messages that ``draw`` draws above all others; return once they are drawn.
+
+        Args:
+            continues: the message before them belongs to the same turn.
+        """
 
     def restore_prompt(self) -> None:
         """Put the messages that no request has carried back into the prompt."""

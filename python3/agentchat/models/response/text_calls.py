@@ -9,7 +9,8 @@ that the model has read: it repeats a file, or what the user wrote.
 - ``<function=NAME>{…}</function>`` or with ``<parameter=KEY>VALUE</parameter>`` inside, also
   within ``<tool_call>``
 - ``<tool_call>NAME<arg_key>KEY</arg_key><arg_value>VALUE</arg_value></tool_call>``
-- ``[TOOL_CALLS][{"name": …, "arguments": {…}}]``, ``[TOOL_CALLS]NAME{…}``, ``<|python_tag|>{…}``
+- ``[TOOL_CALLS][{"name": …, "arguments": {…}}]``, ``[TOOL_CALLS]NAME[ARGS]{…}`` with or without
+  the second word, ``<|python_tag|>{…}``
 - the JSON object, or a list of them, alone or as the one fenced block
 """
 
@@ -37,7 +38,7 @@ _PARAMETER = re.compile(r"\s*<parameter=(?P<key>[^>\s]+)>(?P<value>.*?)</paramet
 _PAIR = re.compile(
     r"\s*<arg_key>(?P<key>.*?)</arg_key>\s*<arg_value>(?P<value>.*?)</arg_value>\s*", re.DOTALL
 )
-_NAME_FIRST = re.compile(r"(?P<name>[\w.-]+)\s*(?=[{<]|$)")
+_NAME_FIRST = re.compile(r"(?P<name>[\w.-]+)\s*(?=[{<]|\[ARGS]|$)")
 
 
 class WrittenCalls:
@@ -176,11 +177,12 @@ class _Parser:
         return self._call(match["name"], self._values(match["name"], body[match.end() :], _PAIR))
 
     def _named(self) -> list[CallFragment]:
-        """Return the calls ``NAME{…}``."""
+        """Return the call ``NAME{…}`` or ``NAME[ARGS]{…}``."""
         match = _NAME_FIRST.match(self._text)
         if not match:
             raise _NoCall
         self._text = self._text[match.end() :]
+        self._skip("[ARGS]")
         return [self._call(match["name"], self._take_json())]
 
     def _values(self, name: str, body: str, shape: re.Pattern[str]) -> dict[str, Any]:

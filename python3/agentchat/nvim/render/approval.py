@@ -11,7 +11,7 @@ from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.shell.dangers import find_dangers
-from agentchat.core.text import escape_hidden_characters
+from agentchat.core.text import escape_hidden_characters, escape_line
 from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
 from agentchat.core.tools.ports import BufferState
 from agentchat.core.tools.tool import DryRunResult
@@ -187,37 +187,43 @@ def _similar_calls(request: ApprovalRequest) -> dict[str, list[str]]:
     titles: dict[str, list[str]] = {"same": [], "waiting": []}
     for call in request.similar:
         kind = "same" if is_offered and call.is_covered else "waiting"
-        titles[kind].append(_visible(" ".join(call.title.split())))
+        titles[kind].append(escape_line(" ".join(call.title.split())))
     return {kind: _shortened(texts) for kind, texts in titles.items()}
 
 
 def _describe_scope(scope: Scope) -> str:
     """Return what *always* covers; a command itself is shown above."""
-    return "this very command in this directory" if scope.key[0] == "command" else scope.description
+    if scope.key[0] == "command":
+        return "this very command in this directory"
+    return escape_line(scope.description)
 
 
 def title(request: ApprovalRequest) -> str:
     """Return what is asked, in a few words."""
-    name = escape_hidden_characters(request.call.tool.full_name)
+    return escape_line(_title(request))
+
+
+def _title(request: ApprovalRequest) -> str:
+    name = request.call.tool.full_name
     if request.question:
-        return escape_hidden_characters(request.question)
+        return request.question
     if request.staged_preview is not None and request.staged_preview.is_standing:
-        return escape_hidden_characters(f"{request.staged_preview.label}: carry it out?")
+        return f"{request.staged_preview.label}: carry it out?"
     if request.staged_preview is not None:
         return f"{request.staged_preview.source} wants to apply {request.staged_preview.label}"
     if request.preview is not None and request.preview.question:
-        return _visible(request.preview.question)
+        return request.preview.question
     if request.tried is not None:
         return f"{name} ran a command on an overlay: apply what it did?"
     if request.target.command is not None:
         return f"{name} wants to run a command"
     if request.target.urls:
         hosts = dict.fromkeys(url.authority for url in request.target.urls)
-        return f"{name} wants to reach {escape_hidden_characters(', '.join(hosts))}"
+        return f"{name} wants to reach {', '.join(hosts)}"
     targets = request.target.writes or request.target.reads
     if len(targets) == 1:
         verb = "read" if request.call.tool.metadata.read_only else "change"
-        return f"{name} wants to {verb} {escape_hidden_characters(targets[0].display_path)}"
+        return f"{name} wants to {verb} {targets[0].display_path}"
     return f"{name} wants to run"
 
 
@@ -255,16 +261,16 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
     target = request.target
     if request.facts:
         return [[label, escape_hidden_characters(text)] for label, text in request.facts]
-    facts = [["url", escape_hidden_characters(str(url))] for url in target.urls]
+    facts = [["url", escape_line(str(url))] for url in target.urls]
     facts += _paths(request)
     is_elsewhere = facts or target.reads or target.writes or request.question
     if target.command is not None or not is_elsewhere:
-        facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
+        facts.insert(0, ["in", escape_line(target.cwd)])
     if request.preview is not None and request.preview.question:
-        facts.insert(0, ["tool", _visible(request.call.tool.full_name)])
+        facts.insert(0, ["tool", escape_line(request.call.tool.full_name)])
     if target.host and not target.urls:  # the user's own machine contacts an address
-        facts.insert(0, ["on", escape_hidden_characters(target.host)])
-    facts += [[label, _visible(text)] for label, text in request.call.tool.facts()]
+        facts.insert(0, ["on", escape_line(target.host)])
+    facts += [[label, escape_hidden_characters(text)] for label, text in request.call.tool.facts()]
     if request.prompt:
         facts.insert(0, ["for", escape_hidden_characters(request.prompt)])
     if request.decision.confinement:
@@ -272,7 +278,7 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
     facts += _effects(request)
     facts += _command_facts(request)
     if request.decision.reason != EFFECT:
-        facts.append(["asks because", escape_hidden_characters(request.decision.reason_text)])
+        facts.append(["asks because", escape_line(request.decision.reason_text)])
     return [*facts, *_dangers(target), *_parts(request)]
 
 
@@ -303,7 +309,7 @@ def _dangers(target: CallTarget) -> list[list[str]]:
 
 def _first_of(sources: list[str]) -> str:
     """Return the first of some parts of a command, and how many more there are."""
-    first = escape_hidden_characters(sources[0])
+    first = escape_line(sources[0])
     if len(first) > SHOWN_SOURCE:
         first = first[: SHOWN_SOURCE - 1] + "…"
     return first if len(sources) == 1 else f"{first} (+{len(sources) - 1} more)"
@@ -334,7 +340,7 @@ def _effects(request: ApprovalRequest) -> list[list[str]]:
         facts.append(["confidence", f"{request.call.reserved[CONFIDENCE]:g} of 100"])
     if request.target.checkpoint:
         facts.append(["checkpoint", _describe_checkpoint(request.target)])
-    return [[label, _visible(text)] for label, text in facts if text]
+    return [[label, escape_hidden_characters(text)] for label, text in facts if text]
 
 
 def _shortened(texts: list[str]) -> list[str]:
@@ -349,10 +355,6 @@ def _describe_checkpoint(target: CallTarget) -> str:
     return "saves " + ", ".join(_shortened([file.display_path for file in target.savable]))
 
 
-def _visible(text: str) -> str:
-    return "\n".join(map(escape_hidden_characters, text.split("\n")))
-
-
 def _paths(request: ApprovalRequest) -> list[list[str]]:
     """Return the files of a call; many ordinary ones that a diff names are one fact.
 
@@ -363,10 +365,10 @@ def _paths(request: ApprovalRequest) -> list[list[str]]:
     files = [file for file in (*target.reads, *target.writes) if file.path not in named]
     ordinary = [file for file in files if file.ordinary]
     if request.change is None or len(ordinary) <= SHOWN_PATHS:
-        return [["path", escape_hidden_characters(file.path)] for file in files]
-    special = [["path", escape_hidden_characters(file.path)] for file in files if not file.ordinary]
+        return [["path", escape_line(file.path)] for file in files]
+    special = [["path", escape_line(file.path)] for file in files if not file.ordinary]
     return [
-        ["paths", f"{len(ordinary)} ordinary files in {escape_hidden_characters(target.cwd)}"],
+        ["paths", f"{len(ordinary)} ordinary files in {escape_line(target.cwd)}"],
         *special,
     ]
 
@@ -374,11 +376,7 @@ def _paths(request: ApprovalRequest) -> list[list[str]]:
 def _parts(request: ApprovalRequest) -> list[list[str]]:
     """Return the verdict on each part of a command, if it has several, and its writes."""
     parts = request.decision.parts
-    facts = [
-        ["writes", escape_hidden_characters(path)]
-        for judged in parts
-        for path in judged.part.writes
-    ]
+    facts = [["writes", escape_line(path)] for judged in parts for path in judged.part.writes]
     # What is the same for all parts, the request says already.
     if len({judged.action for judged in parts}) > 1 or any(judged.reason_text for judged in parts):
         facts += [[_VERDICTS[judged.action], part_text(judged)] for judged in parts[:SHOWN_PARTS]]
@@ -398,7 +396,7 @@ def _warning(request: ApprovalRequest, level: int) -> str:
     # Level 0 says so itself.
     if level > 0 and reversible is False and not request.target.checkpoint:
         lines.append(IRREVERSIBLE)
-    return " ".join(escape_hidden_characters(line) for line in lines if line)
+    return " ".join(escape_line(line) for line in lines if line)
 
 
 def _details(request: ApprovalRequest) -> list[str]:

@@ -13,7 +13,7 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange, count_lines
 from agentchat.core.diff.hunks import Hunk, HunkLine, hunks, split_hunks
 from agentchat.core.diff.line_diff import WordSpan, changed_words
 from agentchat.core.diff.text_file import split_lines
-from agentchat.core.text import escape_character, escape_hidden_characters, hidden_character_offsets
+from agentchat.core.text import escape_character, escape_line, hidden_character_offsets
 from agentchat.core.turn.hunk_decisions import hunk_keys, hunk_line_range
 from agentchat.nvim.render.syntax import LONGEST_TEXT, HighlightSpan, highlight_code, language_of
 
@@ -224,7 +224,7 @@ def _digits(hunks: Sequence[Hunk]) -> int:
 def _add_list(page: StyledLines, change: ChangeSet, root: str) -> None:
     """List the files with their counts."""
     page.add(change.summary(), group="AgentChatSummary")
-    names = [escape_hidden_characters(_title(file, root)) for file in change.files]
+    names = [escape_line(_title(file, root)) for file in change.files]
     width = min(max(map(len, names)), _WIDEST_NAME)
     for file, name in zip(change.files, names, strict=True):
         facts = _facts(file)
@@ -253,7 +253,7 @@ def _facts(file: FileChange) -> str:
 
 def _member_lines(file: FileChange) -> list[str]:
     """Return the names of the changes in a group, of a large one the first."""
-    lines = [f"  {escape_hidden_characters(m.name)}" for m in file.members[:_MEMBERS]]
+    lines = [f"  {escape_line(m.name)}" for m in file.members[:_MEMBERS]]
     rest = len(file.members) - _MEMBERS
     return [*lines, f"  and {rest} more"] if rest > 0 else lines
 

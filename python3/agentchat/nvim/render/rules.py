@@ -14,7 +14,7 @@ from agentchat.core.permissions.proposals import describe_consequence
 from agentchat.core.permissions.rule_file import format_rule
 from agentchat.core.permissions.rules import ACTIONS, PartVerdict, Rule, matching_rules
 from agentchat.core.shell.dangers import find_dangers
-from agentchat.core.text import escape_hidden_characters
+from agentchat.core.text import escape_line
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
@@ -29,34 +29,29 @@ async def explain(chat: Chat, workspace: Workspace, text: str) -> list[str]:
     try:
         call, target = await locate_named_call(chat, workspace, text)
     except ToolError as error:
-        return [escape_hidden_characters(text), "", f"error: {error}"]
+        return [escape_line(text), "", f"error: {error}"]
     decision = decide(call, target, chat.policy)
     lines = _decision_lines(decision, target, chat.policy.mode)
-    return [escape_hidden_characters(text), "", *lines, *_rule_lines(call, target, chat.policy)]
+    return [escape_line(text), "", *lines, *_rule_lines(call, target, chat.policy)]
 
 
 def _decision_lines(decision: Decision, target: CallTarget, mode: str) -> list[str]:
     files = (*target.reads, *target.writes)
     lines = [
         f"verdict   {decision.verdict.value}",
-        f"because   {escape_hidden_characters(decision.reason_text)}",
+        f"because   {escape_line(decision.reason_text)}",
     ]
     lines += [f"mode      {mode}"]
-    lines += [
-        f"path      {escape_hidden_characters(file.path)} ({file.zone.value})" for file in files
-    ]
-    lines += [f"url       {escape_hidden_characters(str(url))}" for url in target.urls]
+    lines += [f"path      {escape_line(file.path)} ({file.zone.value})" for file in files]
+    lines += [f"url       {escape_line(str(url))}" for url in target.urls]
     if target.command is not None:
-        lines += [f"in        {escape_hidden_characters(target.cwd)}"]
+        lines += [f"in        {escape_line(target.cwd)}"]
     if target.script is not None:
-        lines += [
-            f"danger    {escape_hidden_characters(str(danger))}"
-            for danger in find_dangers(target.script)
-        ]
+        lines += [f"danger    {escape_line(str(danger))}" for danger in find_dangers(target.script)]
     if target.host and not target.urls:
-        lines += [f"on        {escape_hidden_characters(target.host)}"]
+        lines += [f"on        {escape_line(target.host)}"]
     if decision.scope is not None:
-        lines += [f"always    {escape_hidden_characters(decision.scope.description)}"]
+        lines += [f"always    {escape_line(decision.scope.description)}"]
     return [*lines, *part_lines(decision)]
 
 
@@ -64,12 +59,12 @@ def _rule_lines(call: ValidCall, target: CallTarget, policy: Policy) -> list[str
     """Return every rule that matches the call, the strongest kind first, and unreadable rules."""
     rules = matching_rules(policy.rules, call, target)
     ordered = sorted(rules, key=lambda rule: ACTIONS.index(rule.action))
-    lines = [f"  {escape_hidden_characters(rule.label)}" for rule in ordered]
+    lines = [f"  {escape_line(rule.label)}" for rule in ordered]
     if len(rules) > 1:
         lines[:0] = ["rules about it: deny before ask before allow, then the first of them"]
     elif rules:
         lines[:0] = ["rule about it"]
-    unread = [f"unread    {escape_hidden_characters(problem)}" for problem in policy.problems]
+    unread = [f"unread    {escape_line(problem)}" for problem in policy.problems]
     return [line for block in (lines, unread) if block for line in ("", *block)]
 
 
@@ -83,7 +78,7 @@ def part_lines(decision: Decision) -> list[str]:
 def _part_line(judged: PartVerdict) -> str:
     line = f"  {judged.action:<5}  {part_text(judged)}"
     source = judged.rule.source if judged.rule is not None else ""
-    return f"{line}  {escape_hidden_characters(source)}" if source else line
+    return f"{line}  {escape_line(source)}" if source else line
 
 
 def part_text(judged: PartVerdict) -> str:
@@ -94,7 +89,7 @@ def part_text(judged: PartVerdict) -> str:
     source = " ".join(part.source.split())
     remarks = [judged.reason_text] if judged.reason_text else []
     remarks += [f"writes {path}" for path in part.writes[first:]]
-    return escape_hidden_characters(f"{source}  ({'; '.join(remarks)})" if remarks else source)
+    return escape_line(f"{source}  ({'; '.join(remarks)})" if remarks else source)
 
 
 MOST_SHOWN = 8
@@ -129,12 +124,12 @@ def draft_table(draft: RuleDraft, where: str, policy: Policy) -> dict[str, Any]:
         "title": f"A rule for {draft.call.tool.name}",
         "text": format_rule(draft.rule),
         "facts": [
-            ["rule", escape_hidden_characters(format_rule(draft.rule))],
-            ["means", escape_hidden_characters(meaning(draft.rule))],
-            ["kept for", escape_hidden_characters(where)],
-            ["this call", escape_hidden_characters(effect)],
+            ["rule", escape_line(format_rule(draft.rule))],
+            ["means", escape_line(meaning(draft.rule))],
+            ["kept for", escape_line(where)],
+            ["this call", escape_line(effect)],
         ],
-        "past": [escape_hidden_characters(line) for line in past_lines(draft.past, draft.matched)],
+        "past": [escape_line(line) for line in past_lines(draft.past, draft.matched)],
     }
 
 

@@ -11,8 +11,9 @@ from agentchat.core.diff.changeset import FileChange, line_edits
 from agentchat.core.diff.text_file import BOM, split_lines
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
+from agentchat.core.text import escape_line
 from agentchat.tools.astgrep.program import Match, Op
-from agentchat.tools.format import count_summary, escape_name
+from agentchat.tools.format import count_summary
 
 _VARIABLE = re.compile(r"(\$\$\$|\$)([A-Z_][A-Z0-9_]*)")
 
@@ -54,7 +55,7 @@ class Rewrite:
 
     def lines(self) -> Iterator[str]:
         """Yield the preview: the file, then each match as ``-LINE:COL`` and ``+LINE:COL``."""
-        yield f"# {escape_name(self.shown)} ({count_summary(len(self.matches), 'replacement')})"
+        yield f"# {escape_line(self.shown)} ({count_summary(len(self.matches), 'replacement')})"
         for match in self.matches:
             line, column = position(self.before, match.start)
             for sign, text in (("-", match.text), ("+", match.replacement)):

@@ -18,10 +18,9 @@ from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
 from agentchat.core.tools.tool import CheckpointHandler, ResultProcessor, Tool, ToolContext
 from agentchat.core.tools.toolset import TOOL_SEARCH, Toolset
 from agentchat.rpc.frames import RemoteError
-from agentchat.tools.custom.declaration.checkpoint import CheckpointSpec, make_handler
-from agentchat.tools.custom.declaration.definition import ToolSpec
 from agentchat.tools.custom.declaration.files import FileProblem, Source
-from agentchat.tools.custom.declaration.processor import make_processor
+from agentchat.tools.custom.declaration.spec import CheckpointSpec, ToolSpec
+from agentchat.tools.custom.handlers import make_handler, make_processor
 from agentchat.tools.custom.process.pool import WorkerPool
 from agentchat.tools.custom.process.worker import CallServices, Worker, WorkerEnded, refuse_previews
 from agentchat.tools.custom.remote_tool import RemoteTool

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.tools.tool import ShownArguments, ToolContext, ToolOutput, plain_title
-from agentchat.tools.custom.declaration.definition import ToolSpec
+from agentchat.tools.custom.declaration.spec import ToolSpec
 
 log = logging.getLogger(__name__)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from pathlib import Path
@@ -11,21 +12,19 @@ from typing import Any, TypeVar
 
 import mcp_types as types
 from mcp.client.client import Client
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import FileUrl, ValidationError
 
 from agentchat.core.errors import ToolError
 from agentchat.rpc.peer import IncomingRequest
-from agentchat.tools.mcp.contents import prompt_data, resource_data, result_data
+from agentchat.tools.mcp.contents import prompt_data, read_lists, resource_data, result_data
 from agentchat.tools.mcp.oauth import LOGIN_SECONDS, Login
 from agentchat.tools.mcp.stdio import ServerLog, StdioTransport
 from agentchat.tools.mcp.transports import TRANSPORTS, paced
 
 T = TypeVar("T")
 
-MOST_PAGES = 100
-MOST_ITEMS = 2_000
 SETTLE_SECONDS = 0.1
 """How long changes of the lists are collected before the lists are read again."""
 CURRENT_SECONDS = 1.0
@@ -37,6 +36,9 @@ Params = Mapping[str, Any]
 Report = Callable[[str, Params], Awaitable[Any]]
 """Sends a request to the plugin: its method and parameters."""
 
+_CANNOT_ASK = re.compile(r"Cannot send '(?:elicitation/create|roots/list)'")
+"""The error of a server that asks as in the older protocol, over a connection of the newer one."""
+
 _call: ContextVar[str] = ContextVar("call", default="")
 
 
@@ -46,10 +48,12 @@ class Connection:
     Args:
         config: the server's configuration with the values of variables.
         report: sends requests to the plugin.
+        is_older: whether to connect with the older protocol even if the server has the newer one.
     """
 
-    def __init__(self, key: str, config: Params, report: Report) -> None:
+    def __init__(self, key: str, config: Params, report: Report, *, is_older: bool = False) -> None:
         self.log = ServerLog()
+        self.is_older = is_older
         self._key = key
         self._name: str = config["name"]
         self._config = config
@@ -134,6 +138,7 @@ class Connection:
     async def _connect(self, transport: Any) -> AsyncIterator[Client]:
         client = Client(
             paced(transport),
+            mode="legacy" if self.is_older else "auto",
             client_info=types.Implementation(name="agentchat.nvim", version="1"),
             message_handler=self._note_message,
             list_roots_callback=self._roots,
@@ -163,39 +168,13 @@ class Connection:
 
     async def _describe(self, client: Client) -> dict[str, Any]:
         info = client.server_info
-        self._lists = await self._read_lists(client)
+        self._lists = await read_lists(client)
         return {
             "protocol": client.protocol_version,
             "server": f"{info.name} {info.version}".strip() if info is not None else "",
             "instructions": client.instructions or "",
             **self._lists,
         }
-
-    async def _read_lists(self, client: Client) -> dict[str, Any]:
-        able = client.server_capabilities
-        lists: dict[str, Any] = {"tools": [], "resources": [], "templates": [], "prompts": []}
-        if able.tools is not None:
-            lists["tools"] = await self._all_pages(client.list_tools, "tools")
-        if able.resources is not None:
-            lists["resources"] = await self._all_pages(client.list_resources, "resources")
-            with contextlib.suppress(MCPError):
-                name = "resource_templates"
-                lists["templates"] = await self._all_pages(client.list_resource_templates, name)
-        if able.prompts is not None:
-            lists["prompts"] = await self._all_pages(client.list_prompts, "prompts")
-        return lists
-
-    async def _all_pages(self, fetch: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
-        items: list[Any] = []
-        cursor = None
-        for _ in range(MOST_PAGES):
-            page = await fetch(cursor=cursor)
-            items += getattr(page, field)
-            cursor = page.next_cursor
-            if not cursor or len(items) >= MOST_ITEMS:
-                break
-        dumped = (item.model_dump(mode="json", by_alias=True, exclude_none=True) for item in items)
-        return list(dumped)
 
     async def _note_message(self, message: Any) -> None:
         """Take a notification; all but changes of the lists are dropped."""
@@ -219,7 +198,7 @@ class Connection:
             await asyncio.sleep(SETTLE_SECONDS)
             self._changed.clear()
             try:
-                lists = await self._read_lists(client)
+                lists = await read_lists(client)
                 if lists != self._lists:
                     self._lists = lists
                     await self._report("changed", {"key": self._key, **lists})
@@ -282,9 +261,12 @@ class Connection:
             incoming.progress({"done": progress, "total": total, "message": message or ""})
 
         async def send(client: Client) -> Any:
-            return await client.call_tool(
-                params["tool"], params["arguments"], progress_callback=progress
-            )
+            try:
+                return await client.call_tool(
+                    params["tool"], params["arguments"], progress_callback=progress
+                )
+            except MCPError as error:
+                raise await self._prepare_next_call(error) from error
 
         limit = _Limit(self._config["timeout"])
         self._limits[params["call"]] = limit
@@ -295,6 +277,22 @@ class Connection:
             return result
         finally:
             del self._limits[params["call"]]
+
+    async def _prepare_next_call(self, error: MCPError) -> Exception:
+        """Return the error of a call; one that wants the user first is prepared to be repeated."""
+        if _CANNOT_ASK.match(error.message):
+            self.is_older = True
+            self._lost.set()
+            problem = "asks in the way of the older protocol, and is now connected with that"
+        elif error.code == types.URL_ELICITATION_REQUIRED:
+            asked = UrlElicitationRequiredError.from_error(error.error).elicitations
+            answers = [await self._elicit(None, params) for params in asked]
+            if any(answer.action != "accept" for answer in answers):
+                return ToolError(f"The user opened no page for the MCP server {self._name}.")
+            problem = "wanted the user to open a page, which is done"
+        else:
+            return error
+        return ToolError(f"MCP server {self._name} {problem}. Call the tool again.")
 
     async def read_resource(self, incoming: IncomingRequest) -> list[dict[str, Any]]:
         """Return the contents of a resource; raises ToolError."""

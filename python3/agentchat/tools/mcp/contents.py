@@ -4,11 +4,45 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import json
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import mcp_types as types
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+
+MOST_PAGES = 100
+MOST_ITEMS = 2_000
+
+
+async def read_lists(client: Client) -> dict[str, Any]:
+    """Return what the server lists: ``tools``, ``resources``, ``templates`` and ``prompts``."""
+    able = client.server_capabilities
+    lists: dict[str, Any] = {"tools": [], "resources": [], "templates": [], "prompts": []}
+    if able.tools is not None:
+        lists["tools"] = await _all_pages(client.list_tools, "tools")
+    if able.resources is not None:
+        lists["resources"] = await _all_pages(client.list_resources, "resources")
+        with contextlib.suppress(MCPError):
+            name = "resource_templates"
+            lists["templates"] = await _all_pages(client.list_resource_templates, name)
+    if able.prompts is not None:
+        lists["prompts"] = await _all_pages(client.list_prompts, "prompts")
+    return lists
+
+
+async def _all_pages(fetch: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
+    items: list[Any] = []
+    cursor = None
+    for _ in range(MOST_PAGES):
+        page = await fetch(cursor=cursor)
+        items += getattr(page, field)
+        cursor = page.next_cursor
+        if not cursor or len(items) >= MOST_ITEMS:
+            break
+    return [item.model_dump(mode="json", by_alias=True, exclude_none=True) for item in items]
 
 
 def result_data(result: types.CallToolResult) -> dict[str, Any]:
@@ -55,13 +89,16 @@ def _decode(data: str) -> bytes:
 
 
 def _repeats(parts: Iterable[dict[str, Any]], structured: Any) -> bool:
-    """Whether the text of a result is its structured content already, as servers should do it."""
+    """Whether the text of a result is its structured content already, as servers should do it.
+
+    Of an object with one field the text may be the value alone: a text, JSON, or a part for each
+    item of a list.
+    """
     texts = [part["text"] for part in parts if "text" in part and "uri" not in part]
-    candidates = [*texts, f"[{','.join(texts)}]"]
-    plain = structured.get("result") if isinstance(structured, dict) else None
-    if plain is not None and texts and (plain == "\n".join(texts) or plain == texts):
-        return True
-    return any(_parse(text) in (structured, plain) for text in candidates if text)
+    shown = [texts, "\n".join(texts), *map(_parse, [*texts, f"[{','.join(texts)}]"])]
+    is_wrapped = isinstance(structured, dict) and len(structured) == 1
+    contents = [structured, *(structured.values() if is_wrapped else ())]
+    return bool(texts) and any(content in shown for content in contents)
 
 
 def _parse(text: str) -> Any:

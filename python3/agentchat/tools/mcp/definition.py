@@ -96,7 +96,7 @@ def read_definitions(
             problems.append("a tool without a name was left out")
         elif name in found:
             problems.append(f'a second tool "{shown}" was left out')
-        elif problem := _schema_problem(schema):
+        elif problem := _task_problem(item) or _schema_problem(schema):
             problems.append(f'the tool "{shown}" was left out: {problem}')
         else:
             found[name] = ToolDefinition(
@@ -124,6 +124,13 @@ def safe_name(server: str, tool: str) -> str:
 def _description(item: Mapping[str, Any]) -> str:
     text = str(item.get("description") or item.get("title") or "")
     return clip(escape_hidden_characters(text), LONGEST_DESCRIPTION)
+
+
+def _task_problem(item: Mapping[str, Any]) -> str:
+    """Return why a tool cannot be called as tools are; empty if it can."""
+    execution = item.get("execution")
+    support = execution.get("taskSupport") if isinstance(execution, Mapping) else None
+    return "it runs only as a task in the background" if support == "required" else ""
 
 
 def _schema_problem(schema: Any) -> str:

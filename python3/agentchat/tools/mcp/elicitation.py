@@ -7,7 +7,10 @@ address is shown in full, with its host, and never opened: that is the user's to
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from itertools import chain, repeat
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +21,14 @@ from agentchat.core.tools.ports import AnswerOption, Frontend, UserQuestion
 DECLINE = AnswerOption("Decline", "Tell the server that you do not answer")
 MOST_TRIES = 3
 LONGEST_TEXT = 2_000
+
+FORMATS: Mapping[str, tuple[str, Callable[[str], object]]] = {
+    "email": ("an email address", re.compile(r"[^@\s]+@[^@\s]+").fullmatch),
+    "uri": ("an address like https://example.org", re.compile(r"[A-Za-z][\w+.-]*:\S+").fullmatch),
+    "date": ("a date like 2026-11-30", date.fromisoformat),
+    "date-time": ("a time like 2026-11-30T12:00:00Z", datetime.fromisoformat),
+}
+"""The formats of texts: what is wanted, and a check that fails or returns nothing for others."""
 
 Answer = Mapping[str, Any]
 """The ``action`` (accept, decline or cancel) and the ``content`` of a form."""
@@ -95,6 +106,8 @@ async def _ask_field(
         if not answers:
             return None
         texts = [text for text in answers[0] if text]
+        if not texts and "default" in field:
+            return {name: field["default"]}
         if not texts and not required:
             return {}
         try:
@@ -114,19 +127,24 @@ def field_question(
     default = field.get("default")
     if default is not None:
         lines.append(f"Default: {_visible(default)}")
-    options = tuple(AnswerOption(_visible(choice)) for choice in choices(field))
+    options = tuple(
+        AnswerOption(_visible(value), _visible(title)) for value, title in choices(field).items()
+    )
     return UserQuestion(
         "\n".join(line for line in lines if line), "MCP", options, field.get("type") == "array"
     )
 
 
-def choices(field: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the values of a field that has a choice of them."""
+def choices(field: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values of a field that has a choice of them, with their titles."""
     if field.get("type") == "boolean":
-        return ("true", "false")
+        return {"true": "", "false": ""}
     shape = (field.get("items") or {}) if field.get("type") == "array" else field
     variants = shape.get("oneOf") or shape.get("anyOf") or ()
-    return tuple(map(str, shape.get("enum") or [each.get("const") for each in variants]))
+    titled = {str(each.get("const")): str(each.get("title") or "") for each in variants}
+    names = [*(shape.get("enumNames") or ())]
+    values = shape.get("enum") or ()
+    return titled | dict(zip(map(str, values), chain(map(str, names), repeat("")), strict=False))
 
 
 def field_value(field: Mapping[str, Any], texts: Sequence[str]) -> Any:
@@ -137,7 +155,7 @@ def field_value(field: Mapping[str, Any], texts: Sequence[str]) -> Any:
     values = [known.get(text, text) for text in texts]
     kind = field.get("type")
     if kind == "array":
-        return values
+        return _checked_list(field, values)
     text = "\n".join(values)
     if kind == "boolean":
         return text == "true"
@@ -160,14 +178,27 @@ def _number(field: Mapping[str, Any], text: str) -> float | int:
     return value
 
 
+def _checked_list(field: Mapping[str, Any], values: list[str]) -> list[str]:
+    low, high = field.get("minItems") or 0, field.get("maxItems")
+    if len(values) < low:
+        raise FieldError(f"Choose at least {low}.")
+    if high is not None and len(values) > high:
+        raise FieldError(f"Choose at most {high}.")
+    return values
+
+
 def _checked_text(field: Mapping[str, Any], text: str) -> str:
     low, high = field.get("minLength") or 0, field.get("maxLength")
     if len(text) < max(low, 1):
         raise FieldError(f"Write at least {max(low, 1)} characters.")
     if high is not None and len(text) > high:
         raise FieldError(f"Write at most {high} characters.")
-    if field.get("format") == "email" and "@" not in text:
-        raise FieldError("Write an email address.")
+    wanted, is_valid = FORMATS.get(field.get("format") or "", ("", None))
+    try:
+        if is_valid is not None and not is_valid(text):
+            raise ValueError
+    except ValueError:
+        raise FieldError(f"Write {wanted}.") from None
     return text
 
 
@@ -179,5 +210,4 @@ def _host(url: str) -> str:
 
 
 def _visible(value: Any) -> str:
-    text = clip(str(value or ""), LONGEST_TEXT)
-    return "\n".join(map(escape_hidden_characters, text.split("\n")))
+    return escape_hidden_characters(clip(str(value or ""), LONGEST_TEXT))

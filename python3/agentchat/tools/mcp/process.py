@@ -62,7 +62,8 @@ class ConnectionTable:
         old = self._connections.pop(key, None)
         if old is not None:
             await old.close()
-        connection = Connection(key, incoming.params["config"], self._report)
+        is_older = old is not None and old.is_older
+        connection = Connection(key, incoming.params["config"], self._report, is_older=is_older)
         self._connections[key] = connection
         return await connection.open()
 

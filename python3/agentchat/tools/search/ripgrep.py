@@ -14,8 +14,9 @@ from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.limits import GREP_LINE_CHARACTERS
 from agentchat.core.permissions.sensitive_paths import SECRET_FILES, SECRET_FOLDERS, SECRET_PATHS
+from agentchat.core.text import escape_line
 from agentchat.core.tools.ports import Command, ProcessResult, Workspace
-from agentchat.tools.format import escape_name, path_sort_key
+from agentchat.tools.format import path_sort_key
 
 CUT = "…"
 
@@ -67,7 +68,7 @@ def format_line(line: MatchedLine, name: str) -> tuple[str, bool]:
     """Return a line as the model reads it, and whether it was cut."""
     mark = "-" if line.start is None else ":"
     text, cut = shorten_line(line.text, line.start or 0)
-    return f"{escape_name(name)}{mark}{line.number}{mark} {text}", cut
+    return f"{escape_line(name)}{mark}{line.number}{mark} {text}", cut
 
 
 def shorten_line(text: str, start: int) -> tuple[str, bool]:

@@ -17,7 +17,7 @@ from agentchat.core.diff.aspects import (
 )
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview
-from agentchat.workspace.files.disk import Disk, directory
+from agentchat.workspace.files.disk import Disk, FolderHandles, directory
 from agentchat.workspace.files.operation import FileOperation
 
 
@@ -51,8 +51,8 @@ def _content(aspect: str, name: str, dir_fd: int) -> bytes | None:
 class AspectOperation(FileOperation):
     """What the changes of all aspects share: the entry, and its content so far."""
 
-    def __init__(self, disk: Disk, file: FileChange) -> None:
-        super().__init__(disk, file)
+    def __init__(self, disk: Disk, file: FileChange, folders: FolderHandles) -> None:
+        super().__init__(disk, file, folders)
         self.path, self.aspect = split_aspect(file.path)
         self.name = os.path.basename(self.path)
 
@@ -99,22 +99,11 @@ class ChangeMode(AspectOperation):
 class CreateFolder(AspectOperation):
     """Makes a folder, and those above it, so that files can be prepared in it."""
 
-    def __init__(self, disk: Disk, file: FileChange) -> None:
-        super().__init__(disk, file)
-        self._made: list[str] = []
-
     def prepare(self) -> None:
         """Make the folder; raises StalePreview if there is an entry of that name."""
         if os.path.lexists(self.path):
             raise StalePreview(self.path)
-        missing = [self.path]
-        while not os.path.lexists(parent := os.path.dirname(missing[-1])):
-            missing.append(parent)
-        for path in reversed(missing):
-            folder, name = os.path.split(path)
-            with directory(folder) as dir_fd:
-                self.disk.mkdir(name, dir_fd)
-            self._made.append(path)
+        self.make_folders(self.path)
 
     def commit(self) -> None:
         """Set the mode, which may forbid to write in it."""
@@ -124,10 +113,7 @@ class CreateFolder(AspectOperation):
 
     def roll_back(self) -> None:
         """Remove the folders that were made."""
-        for path in reversed(self._made):
-            folder, name = os.path.split(path)
-            with contextlib.suppress(OSError), directory(folder) as dir_fd:
-                self.disk.rmdir(name, dir_fd)
+        self.remove_made_folders()
 
 
 class RemoveFolder(AspectOperation):
@@ -148,38 +134,25 @@ class RemoveFolder(AspectOperation):
             with contextlib.suppress(OSError):
                 self.disk.rmdir(self.name, self.dir_fd)
                 self.sync_folder()
-        super().close()
 
 
 class ChangeLink(AspectOperation):
     """Makes, retargets or removes a symlink."""
 
-    def __init__(self, disk: Disk, file: FileChange) -> None:
-        super().__init__(disk, file)
-        self._made: list[str] = []
+    def __init__(self, disk: Disk, file: FileChange, folders: FolderHandles) -> None:
+        super().__init__(disk, file, folders)
         self._temp: str | None = None
 
     def prepare(self) -> None:
         """Make the new link beside its name."""
-        folder = os.path.dirname(self.path)
         if self.before is None:
-            self._make_folders(folder)
+            self.make_folders(os.path.dirname(self.path))
         else:
             self.check()
         if self.after is not None:
-            self._temp = self.temp_name()
-            self.disk.symlink(read_target(self.after), self._temp, self.dir_fd)
-
-    def _make_folders(self, folder: str) -> None:
-        missing = []
-        while not os.path.lexists(folder):
-            missing.append(folder)
-            folder = os.path.dirname(folder)
-        for path in reversed(missing):
-            parent, name = os.path.split(path)
-            with directory(parent) as dir_fd:
-                self.disk.mkdir(name, dir_fd)
-            self._made.append(path)
+            temp = self.temp_name()
+            self.disk.symlink(read_target(self.after), temp, self.dir_fd)
+            self._temp = temp
 
     def commit(self) -> None:
         """Put the link in place, or remove it."""
@@ -208,19 +181,16 @@ class ChangeLink(AspectOperation):
                 temp = self.temp_name()
                 self.disk.symlink(read_target(self.before), temp, self.dir_fd)
             self._put(self.after, temp)
-        for path in reversed(self._made):
-            parent, name = os.path.split(path)
-            with contextlib.suppress(OSError), directory(parent) as dir_fd:
-                self.disk.rmdir(name, dir_fd)
+        self.remove_made_folders()
 
 
-def aspect_operation(disk: Disk, file: FileChange) -> AspectOperation:
+def aspect_operation(disk: Disk, file: FileChange, folders: FolderHandles) -> AspectOperation:
     """Return the operation that makes a change of an aspect."""
     aspect = split_aspect(file.path)[1]
     if aspect == LINK:
-        return ChangeLink(disk, file)
+        return ChangeLink(disk, file, folders)
     if aspect == FOLDER and file.before is None:
-        return CreateFolder(disk, file)
+        return CreateFolder(disk, file, folders)
     if aspect == FOLDER and file.after is None:
-        return RemoveFolder(disk, file)
-    return ChangeMode(disk, file)
+        return RemoveFolder(disk, file, folders)
+    return ChangeMode(disk, file, folders)

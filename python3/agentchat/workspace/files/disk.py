@@ -14,8 +14,12 @@ import threading
 from collections.abc import Iterable, Iterator
 from weakref import WeakValueDictionary
 
+from agentchat.core.errors import StalePreview
+
 FEW_FILES = 64
 """So many files are made durable one by one."""
+OPEN_FOLDERS = 128
+"""Folders of one change that are open at a time: a process may have 1024 open files."""
 
 NOFOLLOW = os.O_NOFOLLOW | os.O_CLOEXEC
 _PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | NOFOLLOW
@@ -140,6 +144,45 @@ def open_directory(path: str) -> int:
         return _readable(dir_fd)
     finally:
         os.close(dir_fd)
+
+
+class FolderHandles:
+    """Handles on the folders of one change, at most ``most`` open at a time.
+
+    A folder that is opened again must be the same one, so replacing it during the change cannot
+    redirect that.
+    """
+
+    def __init__(self, most: int = OPEN_FOLDERS) -> None:
+        self._most = most
+        self._open: dict[str, int] = {}
+        self._identities: dict[str, tuple[int, int]] = {}
+
+    def get(self, path: str) -> int:
+        """Return the handle on a folder, to be used before the next call; raises as ``open``."""
+        handle = self._open.pop(path, None)
+        if handle is None:
+            handle = self._reopen(path)
+        self._open[path] = handle
+        if len(self._open) > self._most:
+            oldest = next(iter(self._open))
+            os.close(self._open.pop(oldest))
+        return handle
+
+    def _reopen(self, path: str) -> int:
+        handle = open_directory(path)
+        status = os.fstat(handle)
+        identity = (status.st_dev, status.st_ino)
+        if self._identities.setdefault(path, identity) != identity:
+            os.close(handle)
+            raise StalePreview(path)
+        return handle
+
+    def close(self) -> None:
+        """Close the handles."""
+        for handle in self._open.values():
+            os.close(handle)
+        self._open.clear()
 
 
 def _readable(dir_fd: int) -> int:

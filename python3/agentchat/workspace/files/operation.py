@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.frozen import frozen
-from agentchat.workspace.files.disk import Disk, open_directory, read_all
+from agentchat.workspace.files.disk import Disk, FolderHandles, read_all
 
 
 def copy_metadata(disk: Disk, source: int, target: int) -> None:
@@ -90,22 +90,21 @@ def parse_temporary_name(name: str) -> TemporaryFile | None:
 class FileOperation:
     """What all operations share: a handle on the folder, the bytes before and after."""
 
-    def __init__(self, disk: Disk, file: FileChange) -> None:
+    def __init__(self, disk: Disk, file: FileChange, folders: FolderHandles) -> None:
         self.disk = disk
         self.file = file
+        self.folders = folders
         self.path = file.path
         self.name = os.path.basename(file.path)
         self.before = file.before
         self.after = file.after
         self.committed = False
-        self._dir_fd: int | None = None
+        self._made: list[str] = []
 
     @property
     def dir_fd(self) -> int:
-        """The handle on the folder, opened once."""
-        if self._dir_fd is None:
-            self._dir_fd = open_directory(os.path.dirname(self.path))
-        return self._dir_fd
+        """The handle on the folder."""
+        return self.folders.get(os.path.dirname(self.path))
 
     def prepare(self) -> None:
         """Check the target and write beside it; changes no existing file."""
@@ -120,10 +119,33 @@ class FileOperation:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Close the handles."""
-        if self._dir_fd is not None:
-            os.close(self._dir_fd)
-            self._dir_fd = None
+        """Complete the change: it is committed, or rolled back."""
+
+    def make_folders(self, folder: str) -> None:
+        """Make a folder and those above it, as far as they are missing."""
+        missing = []
+        while not os.path.lexists(folder):
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        for path in reversed(missing):
+            self._made.append(path)
+            try:
+                self.disk.mkdir(os.path.basename(path), self.folders.get(os.path.dirname(path)))
+            except FileExistsError:  # another process made it: not ours to remove
+                self._made.pop()
+                raise
+
+    def sync_made_folders(self) -> None:
+        """Make the names of the folders that were made durable."""
+        for path in self._made:
+            with contextlib.suppress(OSError):
+                self.disk.fsync(self.folders.get(os.path.dirname(path)))
+
+    def remove_made_folders(self) -> None:
+        """Remove the folders that were made, if they are empty."""
+        for path in reversed(self._made):
+            with contextlib.suppress(OSError):
+                self.disk.rmdir(os.path.basename(path), self.folders.get(os.path.dirname(path)))
 
     def stat_target(self) -> os.stat_result | None:
         """Return the status of the target, if it exists; raises ToolError if it is no file."""

@@ -9,7 +9,7 @@ import stat
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview
-from agentchat.workspace.files.disk import Disk, directory, open_directory
+from agentchat.workspace.files.disk import Disk, FolderHandles, directory
 from agentchat.workspace.files.operation import (
     READ_FLAGS,
     FileOperation,
@@ -33,24 +33,25 @@ class CreateFile(FileOperation):
         self,
         disk: Disk,
         file: FileChange,
+        folders: FolderHandles,
         like: FileChange | None = None,
         *,
         replaces: bool = False,
     ) -> None:
-        super().__init__(disk, file)
+        super().__init__(disk, file, folders)
         self._like = like
         self._replaces = replaces
         self.temp: str | None = None
-        self._folders: list[tuple[int, str]] = []
 
     def prepare(self) -> None:
         """Make the folders and write the bytes beside the name."""
         self._check_anchor()
-        self._dir_fd = self._make_folders()
+        self.make_folders(os.path.dirname(self.path))
         if not self._replaces and self.stat_target() is not None:
             raise StalePreview(self.path)
-        self.temp = self.temp_name()
-        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.dir_fd)
+        temp = self.temp_name()
+        fd = self.disk.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.dir_fd)
+        self.temp = temp
         try:
             write_whole(self.disk, fd, self.after or b"")
             self._set_metadata(fd)
@@ -79,23 +80,6 @@ class CreateFile(FileOperation):
         if [status.st_dev, status.st_ino] != identity:
             raise StalePreview(self.path)
 
-    def _make_folders(self) -> int:
-        """Return a handle on the folder; folders made on the way are kept for ``roll_back``."""
-        folder, missing = os.path.dirname(self.path), []
-        while not os.path.lexists(folder):
-            folder, name = os.path.split(folder)
-            missing.append(name)
-        dir_fd = open_directory(folder)
-        for name in reversed(missing):
-            self._folders.append((dir_fd, name))
-            try:
-                self.disk.mkdir(name, dir_fd)
-            except FileExistsError:  # another process made it: not ours to remove
-                self._folders[-1] = (dir_fd, "")
-                raise
-            dir_fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=dir_fd)
-        return dir_fd
-
     def commit(self) -> None:
         """Give the file its name; raises StalePreview if another file has it now."""
         assert self.temp is not None
@@ -107,9 +91,7 @@ class CreateFile(FileOperation):
             raise StalePreview(self.path) from error
         self.remove_temporary(self.temp)
         self.sync_folder()
-        for dir_fd, _ in self._folders:
-            with contextlib.suppress(OSError):
-                self.disk.fsync(dir_fd)
+        self.sync_made_folders()
 
     def _link(self, temp: str) -> None:
         try:
@@ -123,21 +105,12 @@ class CreateFile(FileOperation):
 
     def roll_back(self) -> None:
         """Remove the file and the folders made for it, if they are unchanged."""
-        if self._dir_fd is not None and self.temp is not None:
+        if self.temp is not None:
             self.remove_temporary(self.temp)
             if self.committed and self.stat_target() is not None:
                 self.check_content(self.after or b"")
                 self.remove_temporary(self.name)
-        for dir_fd, name in reversed(self._folders):
-            with contextlib.suppress(OSError):
-                self.disk.rmdir(name, dir_fd)
-
-    def close(self) -> None:
-        """Close the handles."""
-        super().close()
-        for dir_fd, _ in self._folders:
-            os.close(dir_fd)
-        self._folders = []
+        self.remove_made_folders()
 
 
 _NO_TEMP = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -147,8 +120,8 @@ _NO_RENAME = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM)
 class ReplaceFile(FileOperation):
     """Replaces the bytes of a file that exists."""
 
-    def __init__(self, disk: Disk, file: FileChange) -> None:
-        super().__init__(disk, file)
+    def __init__(self, disk: Disk, file: FileChange, folders: FolderHandles) -> None:
+        super().__init__(disk, file, folders)
         self.old = file.before or b""
         self.new = file.after or b""
         self.status: os.stat_result | None = None
@@ -169,8 +142,9 @@ class ReplaceFile(FileOperation):
             self._prepare_in_place()
 
     def _write_beside(self) -> None:
-        self.temp = self.temp_name()
-        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, self.dir_fd)
+        temp = self.temp_name()
+        fd = self.disk.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, self.dir_fd)
+        self.temp = temp
         try:
             write_whole(self.disk, fd, self.new)
             self._copy_metadata(fd)
@@ -253,13 +227,12 @@ class ReplaceFile(FileOperation):
         """Write the old bytes back the same way."""
         self._remove_temp()
         if self.committed and not self._is_old():
-            back = ReplaceFile(self.disk, self.file.reversed())
+            back = ReplaceFile(self.disk, self.file.reversed(), self.folders)
             try:
                 back.prepare()
                 back.commit()
             finally:
                 back._remove_temp()
-                back.close()
 
     def _is_old(self) -> bool:
         try:
@@ -277,8 +250,8 @@ class ReplaceFile(FileOperation):
 class RemoveFile(FileOperation):
     """Removes a file; it is set aside first, so that a rollback restores the file itself."""
 
-    def __init__(self, disk: Disk, file: FileChange) -> None:
-        super().__init__(disk, file)
+    def __init__(self, disk: Disk, file: FileChange, folders: FolderHandles) -> None:
+        super().__init__(disk, file, folders)
         self.aside: str | None = None
 
     def prepare(self) -> None:
@@ -309,7 +282,6 @@ class RemoveFile(FileOperation):
                 self.remove_temporary(self.aside)
                 self.sync_folder()
             self._remove_folders()
-        super().close()
 
     def _remove_folders(self) -> None:
         """Remove the folders that were made for the file, if they are empty."""

@@ -15,7 +15,7 @@ from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.workspace.files.aspects import aspect_operation
-from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk
+from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk, FolderHandles
 from agentchat.workspace.files.operation import FileOperation, UnchangedFile
 from agentchat.workspace.files.operations import CreateFile, RemoveFile, ReplaceFile
 
@@ -52,11 +52,12 @@ class FileTransaction:
         """
         with FOLDER_LOCKS.hold(_folders(files)):
             operations: list[FileOperation] = []
+            handles = FolderHandles()
             disk = self._disk.for_files(len(files))
             removed = {entry_of(file.path) for file in files if file.after is None}
             try:
                 for file in files:
-                    for operation in self._operations(disk, file, removed):
+                    for operation in self._operations(disk, file, handles, removed):
                         operations.append(operation)
                         self._run_step(operation, operation.prepare)
                 self._flush(disk, files)
@@ -71,6 +72,7 @@ class FileTransaction:
             finally:
                 for operation in operations:
                     operation.close()
+                handles.close()
 
     def _flush(self, disk: Disk, files: Sequence[FileChange]) -> None:
         """Make what was written durable; raises ChangeFailed."""
@@ -81,27 +83,29 @@ class FileTransaction:
             raise ChangeFailed(f"Cannot write: {error.strerror or error}.") from error
 
     def _operations(
-        self, disk: Disk, file: FileChange, removed: Collection[str]
+        self, disk: Disk, file: FileChange, handles: FolderHandles, removed: Collection[str]
     ) -> Iterable[FileOperation]:
         """Return what a change consists of; ``removed`` are the paths that become free."""
         if split_aspect(file.path)[1]:
-            return [] if file.changes_nothing else [aspect_operation(disk, file)]
+            return [] if file.changes_nothing else [aspect_operation(disk, file, handles)]
         if not file.old_path:
-            return [self._operation(disk, file, replaces=file.path in removed)]
+            return [self._operation(disk, file, handles, replaces=file.path in removed)]
         creation, removal = file.parts
         return [
-            CreateFile(disk, creation, like=removal),
-            RemoveFile(disk, removal),
+            CreateFile(disk, creation, handles, like=removal),
+            RemoveFile(disk, removal, handles),
         ]
 
-    def _operation(self, disk: Disk, file: FileChange, *, replaces: bool) -> FileOperation:
+    def _operation(
+        self, disk: Disk, file: FileChange, handles: FolderHandles, *, replaces: bool
+    ) -> FileOperation:
         if file.changes_nothing:
-            return UnchangedFile(disk, file)
+            return UnchangedFile(disk, file, handles)
         if file.before is None:
-            return CreateFile(disk, file, replaces=replaces)
+            return CreateFile(disk, file, handles, replaces=replaces)
         if file.after is None:
-            return RemoveFile(disk, file)
-        return ReplaceFile(disk, file)
+            return RemoveFile(disk, file, handles)
+        return ReplaceFile(disk, file, handles)
 
     def _run_step(self, operation: FileOperation, step: Callable[[], None]) -> None:
         shown = operation.file.display_path or self._show(operation.path)

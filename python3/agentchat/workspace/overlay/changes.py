@@ -6,12 +6,13 @@ import asyncio
 import functools
 import os
 import re
+import stat
 import subprocess
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentchat.core.diff.aspects import FOLDER, LINK, MODE, split_aspect
+from agentchat.core.diff.aspects import FOLDER, LINK, MODE, read_mode, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
 from agentchat.workspace.overlay.upper import Signature, UpperEntry, UpperFolder
@@ -27,8 +28,9 @@ LARGEST_FILE = 256 * 1024 * 1024
 MOST_BYTES = 2 * LARGEST_FILE
 """Larger files are left out: a change is held in memory, and in the journal for undo."""
 _GIT_NAMED = re.compile(
+    r"(?:(?:modules|worktrees)/(?:(?!/logs/).)+?/)?"
     r"(?:refs/(?:heads|tags|remotes)/.+|(?:ORIG_)?HEAD|refs/stash|index|packed-refs|config"
-    r"|hooks/(?!.*\.sample$).+|info/(?:attributes|sparse-checkout)|modules/.+)\Z"
+    r"|hooks/(?!.*\.sample$).+|info/(?:attributes|sparse-checkout))\Z"
 )
 
 ReadBefore = Callable[[str], Awaitable[bytes]]
@@ -71,6 +73,10 @@ class StagedChanges:
         """Return how many bytes the changed files have; blocks."""
         return self._upper.size()
 
+    def restore_order(self, paths: Iterable[str]) -> None:
+        """Give applied files times in the order in which they were changed; blocks."""
+        self._upper.restore_order(paths)
+
     def assume(self, path: str, content: bytes) -> None:
         """Take this as the content of a file before any change: the text of an unsaved buffer."""
         self._before[path] = content
@@ -111,6 +117,10 @@ class StagedChanges:
                 self._before[path] = before
                 if since is not None and entry.changed >= since:
                     self._moved.add(path)
+        return await asyncio.to_thread(self._replace_files, entries)
+
+    def _replace_files(self, entries: Mapping[str, UpperEntry]) -> list[FileChange]:
+        """Take these entries as all changes; return the difference."""
         files = {path: self._file(entry) for path, entry in entries.items()}
         old, self._files = self._files, {p: f for p, f in files.items() if not f.changes_nothing}
         return _differences(old, self._files)
@@ -118,19 +128,26 @@ class StagedChanges:
     async def change_set(self) -> ChangeSet:
         """Return all changes of the last update: renames found, ``.git`` and ignored files folded.
 
-        Its files, in this order, can be applied one after the other.
+        They are in the order of their paths; ``apply_steps`` has the order to apply them in.
         """
+        return await asyncio.to_thread(self._make_change_set)
+
+    def _make_change_set(self) -> ChangeSet:
         files = find_renames(_without_implied_folders(self._files.values()))
-        await asyncio.to_thread(self._find_ignored, [file.path for file in files])
+        self._find_ignored([file.path for file in files])
         git = [file for file in files if self._is_git(file.path)]
-        ignored = [f for f in files if self._ignored.get(f.path, False) and f not in git]
+        ignored = [
+            file
+            for file in files
+            if self._ignored.get(file.path, False) and not self._is_special(file)
+        ]
         folded = {id(file) for file in (*git, *ignored)}
         groups = [
-            self._group(GIT, _describe_git(self._root, git), git),
+            self._group(GIT, _describe_git(map(self._relative, git)), git),
             self._group(IGNORED, _describe_many("ignored by git", ignored), ignored),
         ]
         rest = self._fold_many([file for file in files if id(file) not in folded])
-        shown = sorted(rest, key=apply_order)
+        shown = sorted(rest, key=_entry)
         return ChangeSet((*shown, *(group for group in groups if group.members)))
 
     def _fold_many(self, files: list[FileChange]) -> list[FileChange]:
@@ -139,7 +156,7 @@ class StagedChanges:
             return files
         folders: dict[str, list[FileChange]] = {}
         for file in files:
-            if file.letter == "A" and not (split_aspect(file.path)[1] or self._is_special(file)):
+            if file.letter == "A" and not (_entry(file)[1] or self._is_special(file)):
                 folders.setdefault(os.path.dirname(file.path), []).append(file)
         large = {folder: new for folder, new in folders.items() if len(new) > MOST_OF_FOLDER}
         folded = {id(file) for new in large.values() for file in new}
@@ -190,19 +207,23 @@ class StagedChanges:
 
     def _name(self, path: str) -> str:
         entry, aspect = split_aspect(path)
-        name = os.path.relpath(entry, self._root)
+        name = entry.removeprefix(f"{self._root}/") if entry != self._root else "."
         return f"{name} ({_ASPECT_NAMES[aspect]})" if aspect else name
 
+    def _relative(self, file: FileChange) -> str:
+        return self._name(_entry(file)[0])
+
     def _is_git(self, path: str) -> bool:
-        return GIT in os.path.relpath(split_aspect(path)[0], self._root).split(os.sep)
+        return GIT in self._name(split_aspect(path)[0]).split("/")
 
     def _is_special(self, file: FileChange) -> bool:
-        parts = os.path.relpath(file.path, self._root).split(os.sep)
-        return is_protected(parts) or is_secret(parts)
+        """Whether a change is shown by itself, since it needs the user's consent."""
+        parts = self._relative(file).split("/")
+        return is_protected(parts) or is_secret(parts) or is_privileged(file)
 
     def _group(self, name: str, description: str, files: Iterable[FileChange]) -> FileChange:
         path = os.path.join(self._root, name)
-        members = tuple(sorted(files, key=apply_order))
+        members = tuple(sorted(files, key=_entry))
         return FileChange(path, None, None, description, members=members)
 
     def _find_ignored(self, paths: Collection[str]) -> None:
@@ -217,6 +238,18 @@ class StagedChanges:
 
 _ASPECT_NAMES = {LINK: "symlink", FOLDER: "folder", MODE: "mode"}
 _ORDER = {FOLDER: 1, "": 2, LINK: 3, MODE: 4}
+
+
+def _entry(file: FileChange) -> tuple[str, str]:
+    return split_aspect(file.path)
+
+
+def is_privileged(file: FileChange) -> bool:
+    """Whether a program may gain the rights of its owner or group by a change."""
+    mode = file.mode or 0
+    if file.after is not None and split_aspect(file.path)[1] == MODE:
+        mode = read_mode(file.after)
+    return bool(mode & (stat.S_ISUID | stat.S_ISGID))
 
 
 def apply_order(file: FileChange) -> tuple[int, int, str]:
@@ -315,9 +348,8 @@ def _differences(old: Mapping[str, FileChange], new: Mapping[str, FileChange]) -
     return [*found, *(replace(file, before=file.after, after=file.before) for file in back)]
 
 
-def _describe_git(root: str, files: Sequence[FileChange]) -> str:
+def _describe_git(names: Iterable[str]) -> str:
     """Return what moved below ``.git``: branches and whatever acts later, and how much else."""
-    names = (os.path.relpath(split_aspect(file.path)[0], root) for file in files)
     inner = (name.rpartition(f"{GIT}/")[2] for name in names)
     named = sorted({name for name in inner if _GIT_NAMED.match(name)})
     more = [f"{len(named) - NAMED_REFS} more"] if len(named) > NAMED_REFS else []

@@ -21,6 +21,15 @@ TEMPORARY = 512 * MIB
 """The most bytes of a folder whose content ends with the overlay."""
 
 
+MOST_NAMESPACES = "user.max_user_namespaces"
+SETTINGS = (
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+    (MOST_NAMESPACES, "0", "15000"),
+)
+"""Settings of the kernel, with the value that forbids overlays and one that allows them."""
+
+
 @dataclass(frozen=True)
 class OverlayLauncher:
     """Starts the workspace server in an overlay over ``root``.
@@ -112,12 +121,10 @@ class OverlayLauncher:
 
 def _advice(step: str) -> str:
     """Return what the user can do about a step that failed."""
-    if _setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
-        return _command("kernel.apparmor_restrict_unprivileged_userns=0")
-    if _setting("kernel/unprivileged_userns_clone") == "0":
-        return _command("kernel.unprivileged_userns_clone=1")
-    if _setting("user/max_user_namespaces") == "0":
-        return _command("user.max_user_namespaces=15000")
+    for name, forbids, allows in SETTINGS:
+        unprivileged = "unprivileged" in name
+        if _setting(name) == forbids and not (unprivileged and os.geteuid() == 0):
+            return f"Run `sudo sysctl -w {name}={allows}`."
     if step.startswith(("create a user namespace", "map the ids")):
         return (
             "A container must allow user namespaces: with Docker or Podman, "
@@ -133,13 +140,9 @@ def _advice(step: str) -> str:
     return "See :help agentchat-stage-requirements."
 
 
-def _command(setting: str) -> str:
-    return f"Run: sudo sysctl -w {setting}"
-
-
 def _setting(name: str) -> str:
     try:
-        return Path("/proc/sys", name).read_text().strip()
+        return Path("/proc/sys", name.replace(".", "/")).read_text().strip()
     except OSError:
         return ""
 
@@ -147,10 +150,12 @@ def _setting(name: str) -> str:
 def why_impossible(root: str, folder: Path) -> str:
     """Return why no overlay over ``root`` can be tried; empty if it can be."""
     if sys.platform != "linux":
-        return "Overlays need Linux. Stage edits of files with tools.edits = 'stage' instead."
+        return "Overlays need Linux."
     if f"{folder}/".startswith(root.rstrip("/") + "/"):
         return (
             f"The workspace {root} contains the state folder of the plugin. Open a folder below "
             "it, or set $XDG_STATE_HOME."
         )
+    if _setting(MOST_NAMESPACES) == "0":
+        return f"No overlay works here ({MOST_NAMESPACES} is 0). {_advice('')}"
     return ""

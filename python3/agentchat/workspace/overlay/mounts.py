@@ -22,6 +22,9 @@ Mount = tuple[str, str]
 
 PRIVATE = ("/tmp", "/var/tmp")
 
+REPLACED = ("/dev", "/proc")
+"""Folders that the overlay has of its own, whatever the workspace is."""
+
 CREDENTIALS = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh",
     ".config/hub", ".config/op", ".config/1Password", ".config/containers/auth.json",
@@ -67,7 +70,7 @@ def list_mounts(
     private = _existing(private)
     secret = _existing((*hidden, *_below(home, CREDENTIALS), *SOCKETS))
     around = [path for path in secret if _contains(path, root)]
-    emptied = (*private, *around)
+    emptied = (*private, *around, *REPLACED)
     caches = [path for path in _existing(_below(home, CACHES)) if not _contains(root, path)]
     inside = [path for path in secret if _contains(root, path) and path != root]
     outside = [path for path in secret if not any(_contains(top, path) for top in emptied)]

@@ -223,7 +223,7 @@ class Root:
         if os.path.isdir(path):
             # Not read-only: the workspace may lie in it and need its mount point.
             options = "mode=755,size=64k"
-            mount("tmpfs", self._inside(path), "tmpfs", MS_NOSUID | MS_NODEV, options)
+            mount("tmpfs", self._mount_point(path), "tmpfs", MS_NOSUID | MS_NODEV, options)
         else:
             mount(self._spec["empty"], self._inside(path), "", MS_BIND)
             restrict(self._inside(path), MS_RDONLY, deep=False)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
 from agentchat.core.diff.aspects import (
     FOLDER,
@@ -23,6 +24,12 @@ from agentchat.core.diff.aspects import (
 from agentchat.core.frozen import frozen
 
 OPAQUE = "user.overlay.opaque"
+
+LEAST_SIZE = 8192
+"""What any entry counts for, so that there is a most number of empty files, too."""
+
+STEP = 1000
+"""Nanoseconds between the times of files that were changed one after the other."""
 
 Signature = tuple[int, ...]
 """Changes whenever an entry does: its mode, size, number and times."""
@@ -83,13 +90,29 @@ class UpperFolder:
         return {entry.path: entry for entry in entries}
 
     def size(self) -> int:
-        """Return how many bytes the changed files have."""
+        """Return how many bytes the changes have, those of a small file rounded up."""
         total = 0
-        for folder, _, files in os.walk(self._upper):
+        for folder, folders, files in os.walk(self._upper):
+            total += len(folders) * LEAST_SIZE
             for name in files:
                 with contextlib.suppress(OSError):
-                    total += os.lstat(os.path.join(folder, name)).st_blocks * 512
+                    status = os.lstat(os.path.join(folder, name))
+                    total += max(status.st_blocks * 512, LEAST_SIZE)
         return total
+
+    def restore_order(self, paths: Iterable[str]) -> None:
+        """Make files of the project newer than those that were changed before them here."""
+        pairs = [(_lstat(self._upper + path.removeprefix(self._root)), path) for path in paths]
+        changed = [(staged.st_mtime_ns, path) for staged, path in pairs if _is_file(staged)]
+        newest, last = 0, 0
+        for time, path in sorted(changed):
+            current = _lstat(path)
+            if not _is_file(current):
+                continue
+            modified = max(current.st_mtime_ns, newest + (STEP if time > last else 0))
+            if modified > current.st_mtime_ns:
+                os.utime(path, ns=(current.st_atime_ns, modified), follow_symlinks=False)
+            newest, last = modified, time
 
     def _folder(self, name: str, *, opaque: bool) -> Iterator[UpperEntry]:
         """Yield what differs below a folder; the one of the project is hidden if ``opaque``."""
@@ -184,6 +207,10 @@ def _lstat(path: str) -> os.stat_result | None:
         return os.lstat(path)
     except OSError:
         return None
+
+
+def _is_file(status: os.stat_result | None) -> TypeGuard[os.stat_result]:
+    return status is not None and stat.S_ISREG(status.st_mode)
 
 
 def _names(folder: str) -> list[str]:

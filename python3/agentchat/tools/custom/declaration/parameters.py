@@ -24,16 +24,13 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
+from agentchat.core.errors import DefinitionError
 from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.tools.custom.declaration.context import Context
-from agentchat.tools.schema import WholeNumber, field_problems, simplify_schema
+from agentchat.tools.custom.declaration.schema import WholeNumber, field_problems, simplify_schema
 
 POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-
-
-class DefinitionError(TypeError):
-    """A tool is declared wrongly; the message says how to declare it."""
 
 
 class AllArguments(dict[str, Any]):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from agentchat.core.frozen import frozen
-from agentchat.core.tools.tool import ResultProcessor, ToolContext
 from agentchat.tools.custom.declaration.parameters import BoundFunction, bind
 
 MARK = "__agentchat_result_processor__"
 NAMES = ("tool", "text", "path")
 """What a processor receives, by the names of its parameters."""
-
-ProcessorRequest = Callable[[Mapping[str, Any], ToolContext], Any]
-"""Calls a processor in a worker, awaitable; returns text or ``None``."""
 
 
 @frozen
@@ -44,14 +40,3 @@ def processor_of(value: object) -> ProcessorDefinition | None:
     """Return the definition that ``@result_processor`` attached to a function, if any."""
     definition = getattr(value, MARK, None) if hasattr(value, "__code__") else None
     return definition if isinstance(definition, ProcessorDefinition) else None
-
-
-def make_processor(name: str, request: ProcessorRequest) -> ResultProcessor:
-    """Return the plugin's side of a processor."""
-
-    async def process(tool: str, text: str, path: str, context: ToolContext) -> str | None:
-        params = {"name": name, "tool": tool, "text": text, "path": path}
-        processed: str | None = await request(params, context)
-        return processed
-
-    return process

@@ -11,9 +11,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from agentchat.core.errors import ToolError
+from agentchat.core.errors import DefinitionError, ToolError
 from agentchat.core.frozen import frozen
-from agentchat.tools.custom.declaration.parameters import DefinitionError
 
 NAME = re.compile(r"\{(\w+)\}")
 SPECIAL = re.compile(r"<<(?!<)|\(\(|`|\$\[|\$'")
