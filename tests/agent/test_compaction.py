@@ -125,9 +125,11 @@ async def test_stopping_the_summary_changes_nothing(tmp_path: Path) -> None:
 
 async def test_a_resumed_and_a_forked_chat_are_sent_the_same_bytes(tmp_path: Path) -> None:
     scene = await counted(tmp_path / "p", SUMMARY, Reply("Third."))
+    scene.session.edit_todo("[x] count\n[~] count on")
     await compact(scene)
     await scene.play("three")
     scene.journal.close()
+    assert "[x] count\n[~] count on" in (scene.model.requests[-1].reminder or "")
     state = tmp_path / "p.state"
     (path,) = (journal_path(state, "x").parent).glob("*")
     source = path.name.partition(".")[0]
@@ -140,6 +142,8 @@ async def test_a_resumed_and_a_forked_chat_are_sent_the_same_bytes(tmp_path: Pat
         again.session.restore()
         assert again.chat.request().history == scene.chat.request().history
         assert again.chat.request().used_ids == scene.chat.request().used_ids
+        assert again.chat.request().reminder == scene.model.requests[-1].reminder
+        journal.close()
 
 
 async def test_the_journal_keeps_the_originals_and_the_log_shows_the_summary(

@@ -15,8 +15,7 @@ from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile, journal_path
 from agentchat.journal.index import delete_chat, find_title, fork_chat, list_saved_chats
 from agentchat.journal.reader import read_history, read_records, read_steps, read_totals
-from agentchat.journal.timeline import LostPreview, read_timeline
-from agentchat.journal.undo_plan import describe_lost_preview
+from agentchat.journal.timeline import read_timeline
 
 
 def a_journal(state: Path, chat: str, cwd: str, *messages: str, time: float = 1000.0) -> None:
@@ -126,7 +125,7 @@ class Counting:
             yield record
 
 
-def test_a_preview_that_was_left_unresolved_is_lost_with_its_process() -> None:
+def test_a_preview_that_was_left_unresolved_is_known_to_the_next_process() -> None:
     opened = r.ChatOpened("c", "/p")
     records: list[r.Record] = [
         opened,
@@ -136,12 +135,11 @@ def test_a_preview_that_was_left_unresolved_is_lost_with_its_process() -> None:
         r.PreviewStaged("p3", "Edit: three", "edit"),
         r.PreviewResolving("p3", "apply"),
     ]
-    assert read_timeline(records).lost_previews == ()
-    lost = read_timeline([*records, opened]).lost_previews
-    assert lost == (LostPreview("Edit: one"), LostPreview("Edit: three", resolving=True))
-    assert "It changed nothing" in describe_lost_preview(lost[0])
-    assert "read its files" in describe_lost_preview(lost[1])
-    assert read_timeline([*records, opened, opened]).lost_previews == ()
+    assert read_timeline(records).pending_previews == ()
+    first, third = read_timeline([*records, opened]).pending_previews
+    assert (first.staged.label, first.resolving) == ("Edit: one", False)
+    assert (third.staged.label, third.resolving) == ("Edit: three", True)
+    assert read_timeline([*records, opened, opened]).pending_previews == ()
 
 
 def test_a_fork_at_a_message_has_what_was_said_before_it(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal import records as r
 from agentchat.journal.codec import kind_of, pack, to_fields
 from agentchat.journal.reader import read_history
-from agentchat.journal.timeline import LostPreview, Timeline
+from agentchat.journal.timeline import Timeline
 from agentchat.journal.writer import JournalWriter, RestoredChat
 
 SCOPE = Scope("edit", "hash", ("tool",), "edit on ordinary paths")
@@ -168,7 +168,8 @@ def test_what_a_chat_was_is_known_as_soon_as_it_is_open(tmp_path: Path) -> None:
     first.record_turn_started(3)
     first.record_message(UserText("go"))
     first.record_change_started("c", CHANGE)
-    first.record_preview_staged(Preview("Edit: a", "edit", nothing, id="p"))
+    staged = Preview("Edit: a", "edit", nothing, id="p", calls=("c",), for_user=True)
+    first.record_preview_staged(staged)
     first.close()
     second = JournalWriter.open(tmp_path, "chat")
     restored = second.restored
@@ -176,7 +177,9 @@ def test_what_a_chat_was_is_known_as_soon_as_it_is_open(tmp_path: Path) -> None:
     assert restored.history.messages == (UserText("go"),)
     assert restored.tools == ToolSelection(("bash",), ("read",), ())
     assert restored.timeline.turn == 3
-    assert restored.timeline.lost_previews == (LostPreview("Edit: a"),)
+    (pending,) = restored.timeline.pending_previews
+    assert (pending.staged.preview, pending.staged.label) == ("p", "Edit: a")
+    assert (pending.staged.calls, pending.staged.for_user) == (("c",), True)
     assert [change.source for change in restored.timeline.unfinished] == ["c"]
 
 

@@ -36,3 +36,13 @@ def test_python_names_no_other_module_of_lua() -> None:
 def test_an_error_in_a_call_nobody_waits_for_is_one_line(alone: Editor) -> None:
     alone.lua(f"{RPC}.call('page.show')")
     assert re.search("page.show failed: .", alone.wait_notice("page.show failed"))
+
+
+def test_a_list_that_came_in_parts_takes_the_place_of_its_name_once(alone: Editor) -> None:
+    alone.lua(f"{RPC}.FUNCTIONS['keep'] = function(table) _G.kept = table end")
+    alone.lua(f"{RPC}.call('list.add', 'long', {{ 'a', 'b' }})")
+    alone.lua(f"{RPC}.call('list.add', 'long', {{ 'c' }})")
+    named = {"doc": {"lines": {"$list": "long"}, "title": None}}
+    for lines in (["a", "b", "c"], {"$list": "long"}):
+        alone.lua(f"{RPC}.call('keep', ...)", named)
+        assert alone.lua("return _G.kept") == {"doc": {"lines": lines}}

@@ -23,8 +23,8 @@ from agentchat.core.tools.model import ModelRequest, Notice, Piece, ReasoningDel
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.anthropic import Anthropic
+from agentchat.models.protocols.features import REASONING_REFUSED
 from agentchat.models.protocols.options import ModelOptions
-from agentchat.models.protocols.protocol import REASONING_REFUSED
 from tests.models.protocol_server import ProtocolServer, events, in_turn, refusal, serving
 from tests.models.requests import request, tool
 
@@ -144,6 +144,14 @@ async def test_a_stream_becomes_parts_in_their_order() -> None:
     )
     assert [p.text for p in pieces if isinstance(p, ReasoningDelta)] == ["Let me ", "see."]
     assert [p.text for p in pieces if isinstance(p, TextDelta)] == ["I read ", "two files."]
+
+
+async def test_a_call_that_the_server_makes_itself_is_none_of_ours() -> None:
+    own = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    searched = block(1, own, {"type": "input_json_delta", "partial_json": '{"query": "x"}'})
+    async with serving(in_turn(events(start(), *said("Hi."), *searched, *stop()))) as server:
+        reply, _ = await ask(server)
+    assert (reply.text, reply.calls) == ("Hi.", ())
 
 
 async def test_the_key_and_the_version_travel_in_headers() -> None:

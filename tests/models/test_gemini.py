@@ -21,9 +21,10 @@ from agentchat.core.messages import (
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, ReasoningDelta, TextDelta
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
+from agentchat.models.protocols.conversation import SKIP_SIGNATURE
+from agentchat.models.protocols.features import REASONING_REFUSED
 from agentchat.models.protocols.gemini import Gemini
 from agentchat.models.protocols.options import ModelOptions
-from agentchat.models.protocols.protocol import REASONING_REFUSED, SKIP_SIGNATURE
 from tests.models.protocol_server import Answered, ProtocolServer, events, in_turn, refusal, serving
 from tests.models.requests import request, tool
 

@@ -12,8 +12,8 @@ from agentchat.core.messages import Reply as ModelReply
 from agentchat.core.tools.model import Notice, Piece
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
+from agentchat.models.protocols.features import NO_IMAGES_NOTICE
 from agentchat.models.protocols.options import ProtocolName
-from agentchat.models.protocols.protocol import NO_IMAGES_NOTICE
 from tests.models.protocol_server import Answered, events, in_turn, lines, refusal, serving
 from tests.models.requests import request
 

@@ -18,8 +18,9 @@ from agentchat.core.messages import (
     UserText,
 )
 from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
+from agentchat.core.turn.compact import INSTRUCTION
 from agentchat.models.offline import OfflineModel
-from agentchat.models.offline.model import ABOUT, NOTICE, PENDING
+from agentchat.models.offline.model import ABOUT, NO_SUMMARY, NOTICE, PENDING
 from tests.models.requests import tool
 
 NAMES = ("read", "grep", "find", "ls", "edit", "write", "delete", "bash", "ast_edit")
@@ -360,7 +361,14 @@ async def test_a_preview_the_user_resolved_meanwhile_needs_nothing() -> None:
     chat.pending = 0
     chat.history = chat.history.add(Note("The user ran :AgentResolve apply."))
     said = await chat.model.ask(chat.request(), chat.pieces.append)
-    assert said.text == ("I stopped before the rename of f to g: the preview is no longer pending.")
+    assert said.text == "I stopped before the rename of f to g: there is no pending preview."
+
+
+async def test_a_conversation_is_not_replaced_by_its_fixed_words() -> None:
+    chat = Chat(no_tools)
+    chat.history = chat.history.add(UserText("hello"), Note(INSTRUCTION.format("")))
+    summary = await chat.model.ask(chat.request(), chat.pieces.append)
+    assert (summary.text, summary.error, chat.pieces) == ("", NO_SUMMARY, [])
 
 
 async def test_with_a_preview_pending_other_requests_wait_for_the_user() -> None:

@@ -23,9 +23,9 @@ from agentchat.core.tools.model import Notice, Piece
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.conversation import NO_RESULT
+from agentchat.models.protocols.features import REASONING_REFUSED
 from agentchat.models.protocols.openai_chat import OpenAIChat, OpenAIChatReader
 from agentchat.models.protocols.options import ModelOptions
-from agentchat.models.protocols.protocol import REASONING_REFUSED
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import BodyReader
 from tests.models.notation import D, F, Z

@@ -20,9 +20,9 @@ from agentchat.core.tools.model import ModelRequest, Notice, Piece, ReasoningDel
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.learned import LearnedServers
+from agentchat.models.protocols.features import REASONING_REFUSED
 from agentchat.models.protocols.openai_responses import OpenAIResponses
 from agentchat.models.protocols.options import ModelOptions
-from agentchat.models.protocols.protocol import REASONING_REFUSED
 from tests.models.protocol_server import ProtocolServer, events, in_turn, refusal, serving
 from tests.models.requests import request, tool
 

@@ -443,9 +443,9 @@ def fed(case: Case) -> Reply:
 
 
 def seen(reply: Reply) -> object:
-    """The reply but for the ids, which are made up."""
+    """The reply but for what the client makes up: ids, and the usage of an answer cut short."""
     parts = (replace(p, id="") if isinstance(p, ToolCall) else p for p in reply.parts)
-    return replace(reply, parts=tuple(parts))
+    return replace(reply, parts=tuple(parts), usage=reply.counted)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentchat.core.turn.view import ToolBlock
 from agentchat.nvim.lua_api import LuaFunction
-from agentchat.nvim.view import OPS_PER_CALL, NvimView
+from agentchat.nvim.view import BATCH_SECONDS, OPS_PER_CALL, NvimView
 
 
 class Calls:
@@ -71,6 +71,32 @@ async def test_blocks_are_drawn_after_a_moment_or_with_the_next_message() -> Non
     view.add_note("info", "a message takes along what waits")
     await asyncio.sleep(0)
     assert [op[0] for op in calls.drawn[1]] == ["block", "message"]
+
+
+async def test_calls_that_follow_each_other_fast_are_drawn_once() -> None:
+    view, calls = a_view()
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    number = 0
+    while not calls.drawn:
+        number += 1
+        view.update_block(str(number), ToolBlock(state="running"))
+        await asyncio.sleep(0)
+        view.update_block(str(number), ToolBlock(state="done"))
+    assert loop.time() - began >= BATCH_SECONDS
+    assert [op[2] for op in calls.drawn[0]] == [{"state": "done"}] * len(calls.drawn[0])
+
+
+async def test_text_does_not_wait_for_calls_that_begin_and_end() -> None:
+    calls = Calls()
+    busy, view = NvimView(calls, "busy", "/ws"), NvimView(calls, "chat", "/ws")
+    busy.update_block("1", ToolBlock(state="running"))
+    view.add_text("so far")
+    while not calls.drawn:
+        busy.update_block("1", ToolBlock(state="running"))
+        view.update_block("1", ToolBlock(state="running"))
+        await asyncio.sleep(0)
+    assert calls.drawn[0][0] == ["text", "so far"]
 
 
 async def test_many_operations_are_sent_in_parts_so_that_keys_come_in_between() -> None:

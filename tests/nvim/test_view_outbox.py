@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentchat.nvim.lua_api import LuaFunction
-from agentchat.nvim.view import Outbox
+from agentchat.nvim.view import LIST_ITEMS, Outbox
 
 
 class Calls:
@@ -39,9 +39,9 @@ async def test_what_is_built_holds_up_what_comes_after_it_and_nothing_else() -> 
     calls, ready = Calls(), threading.Event()
     outbox, other = Outbox(calls), Outbox(calls)
 
-    def slow() -> str:
+    def slow() -> dict[str, Any]:
         assert ready.wait(10)
-        return "document"
+        return {}
 
     outbox.call("chat.apply")
     outbox.call_built("approval.show", "chat", build=slow)
@@ -50,14 +50,14 @@ async def test_what_is_built_holds_up_what_comes_after_it_and_nothing_else() -> 
     assert calls.names == ["chat.apply", "page.show"]
     ready.set()
     await calls.until(4)
-    assert calls.names[2:] == ["approval.show chat document", "approval.close"]
+    assert calls.names[2:] == ["approval.show chat {}", "approval.close"]
 
 
 async def test_two_that_are_built_come_in_their_order() -> None:
     calls, ready = Calls(), threading.Event()
     outbox = Outbox(calls)
-    outbox.call_built("approval.show", build=lambda: ready.wait(10))
-    outbox.call_built("review.show", build=lambda: "")
+    outbox.call_built("approval.show", build=lambda: {"on": ready.wait(10)})
+    outbox.call_built("review.show", build=dict)
     ready.set()
     await calls.until(2)
     assert [name.split()[0] for name in calls.names] == ["approval.show", "review.show"]
@@ -69,7 +69,7 @@ async def test_what_cannot_be_built_is_logged_and_shown_and_the_rest_goes_on(
     calls = Calls()
     outbox = Outbox(calls)
     with caplog.at_level(logging.ERROR):
-        outbox.call_built("approval.show", build=lambda: 1 / 0)
+        outbox.call_built("approval.show", build=lambda: {"no": 1 / 0})
         outbox.call("approval.close")
         await calls.until(2)
     problem, closed = calls.names
@@ -83,8 +83,21 @@ async def test_what_cannot_be_built_is_logged_and_shown_and_the_rest_goes_on(
 async def test_calls_go_at_once_again_when_nothing_is_built() -> None:
     calls = Calls()
     outbox = Outbox(calls)
-    outbox.call_built("approval.show", build=lambda: "document")
+    outbox.call_built("approval.show", build=dict)
     await calls.until(1)
     await asyncio.sleep(0)
     outbox.call("chat.apply")
-    assert calls.names == ["approval.show document", "chat.apply"]
+    assert calls.names == ["approval.show {}", "chat.apply"]
+
+
+async def test_a_long_list_of_a_document_goes_before_it_in_parts() -> None:
+    calls = Calls()
+    lines, long = ["a line"] * LIST_ITEMS, ["b"] * (2 * LIST_ITEMS + 1)
+    outbox = Outbox(calls)
+    outbox.call_built("review.show", build=lambda: {"doc": {"lines": lines, "marks": long}})
+    await calls.until(4)
+    parts = [call.split(" ", 2) for call in calls.names[:3]]
+    assert [name for name, _, _ in parts] == ["list.add"] * 3
+    assert [items.count("b") for _, _, items in parts] == [LIST_ITEMS, LIST_ITEMS, 1]
+    shown = {"doc": {"lines": lines, "marks": {"$list": parts[0][1]}}}
+    assert calls.names[3] == f"review.show {shown}"

@@ -64,6 +64,44 @@ def test_a_chat_is_resumed_in_another_neovim_and_its_changes_can_be_taken_back(
     second.wait(lambda: not (workspace / "new.txt").exists(), why="the file is gone")
 
 
+def test_a_resumed_chat_has_the_tools_the_folds_and_the_previews_it_had(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path, tmp_path: Path
+) -> None:
+    home, notes = tmp_path / "home", workspace / "notes.txt"
+    settings = {"tools": {"edits": "stage"}}
+    first = start_editor(settings, env=connected(model_server), home=home)
+    chat = Chat.open(first)
+    chat.focus()
+    first.command("AgentTools remove bash")
+    edit = {"path": "notes.txt", "edits": [{"old_text": "two", "new_text": "2"}]}
+    model_server.script(
+        calls(call("read", {"path": "notes.txt"}, "1"), call("read", {"path": "README.md"}, "2")),
+        calls(call("edit", edit, "3")),
+        text("Shall I?"),
+    )
+    chat.play("count")
+    assert chat.status()["pending"] == 1
+    first.finish()
+
+    second = start_editor(settings, env=connected(model_server), home=home)
+    again = resumed(second, "AgentHistory")
+    again.event("AgentPreviewStaged", label="Edit: 1 replacement in 1 file")
+    second.wait_text("Shall I?", again.buffer)
+    again.focus()
+    second.wait_screen("read 2 files")
+    assert again.status()["pending"] == 1
+    second.command("AgentResolve apply")
+    second.wait(lambda: notes.read_text() == "one\n2\nthree\n", why="the preview is applied")
+    second.command("AgentUndo")
+    second.wait(lambda: notes.read_text() == "one\ntwo\nthree\n", why="it is undone")
+    model_server.script(text("Bye."))
+    again.play("thanks")
+    asked = model_server.requests[-1]
+    assert "edit" in asked.tools
+    assert "bash" not in asked.tools
+    assert "Applied 1 replacement in 1 file." in asked.said()
+
+
 @pytest.mark.smoke
 def test_a_fork_goes_on_in_a_copy_of_a_chat_that_is_open(
     chat: Chat, editor: Editor, model_server: ModelServer

@@ -43,7 +43,13 @@ end
 
 local function name(hunk) return hunk.path .. '\n' .. hunk.key end
 
-function M.get(decisions, hunk) return decisions[name(hunk)] or { rejected = false, comment = '' } end
+---@type agentchat.Decision of a hunk about which nothing was decided
+local KEPT = { rejected = false, comment = '' }
+
+function M.get(decisions, hunk)
+  -- The names of thousands of hunks take a while.
+  return next(decisions) and decisions[name(hunk)] or KEPT
+end
 
 ---@param decision { rejected?: boolean, comment?: string, split?: boolean } what is left out stays
 function M.set(decisions, hunk, decision)

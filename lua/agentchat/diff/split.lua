@@ -37,6 +37,7 @@ local function is_split(given, hunk) return hunk.parts ~= nil and decisions.get(
 ---@param doc agentchat.Doc
 ---@return agentchat.Hunk[]
 function M.hunks(given, doc)
+  if not next(given) then return doc.hunks or {} end
   return vim
     .iter(doc.hunks or {})
     :map(function(hunk) return is_split(given, hunk) and parts_of(hunk) or { hunk } end)

@@ -24,6 +24,9 @@ local trust = require('agentchat.files.trust')
 
 local M = {}
 
+---@type table<string, any[]> those that came in parts, until a call names them
+local lists = {}
+
 ---@type table<string, function>
 M.FUNCTIONS = {
   ['approval.close'] = requests.close,
@@ -51,6 +54,10 @@ M.FUNCTIONS = {
   ['history.choose'] = history.choose,
   ['host.places'] = host.places,
   ['host.ready'] = host.ready,
+  ['list.add'] = function(name, items)
+    lists[name] = lists[name] or {}
+    vim.list_extend(lists[name], items)
+  end,
   ['models.offer'] = models.offer,
   ['notify.error'] = notify.error,
   ['notify.info'] = notify.info,
@@ -76,13 +83,21 @@ M.FUNCTIONS = {
   ['trust.watch_tools'] = trust.watch_tools,
 }
 
---- Removes `vim.NIL`, as which Python's None arrives: what is not known is absent.
+local function take_list(name)
+  local list = name and lists[name]
+  if not list then return nil end
+  lists[name] = nil
+  return list
+end
+
+--- Removes `vim.NIL`, as which Python's None arrives: what is not known is absent. Puts the lists
+--- that came in parts in the place of their names.
 local function known(value)
   for key, item in pairs(value) do
     if item == vim.NIL then
       value[key] = nil
     elseif type(item) == 'table' then
-      known(item)
+      value[key] = take_list(item['$list']) or known(item)
     end
   end
   return value

@@ -5,7 +5,7 @@ local render = require('agentchat.ui.render')
 
 local M = {}
 
-local MEASURED = 1000 -- lines of which the height is looked up
+local MEASURED = 1000 -- lines of which the width and the height are looked up
 local MARGIN = 2 -- columns beside the text
 
 ---@class agentchat.FloatSpec
@@ -102,7 +102,7 @@ function M.refit(float)
   if not M.is_open(float) then return end
   local spec, now = float.spec, layout.screen()
   local columns, rows = layout.limits(now, spec.share)
-  local lines = vim.api.nvim_buf_get_lines(float.buf, 0, -1, true)
+  local lines = vim.api.nvim_buf_get_lines(float.buf, 0, MEASURED, false)
   local width = widest(lines, spec.least, columns)
   vim.api.nvim_win_set_width(float.win, width)
   float.rows = count_rows(float)

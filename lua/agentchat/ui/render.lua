@@ -12,7 +12,6 @@ local M = {}
 ---@field parts? fun(row: integer): agentchat.Mark[] the same, made when they are needed
 ---@field rows agentchat.Row[] in order
 ---@field hunks? agentchat.Hunk[] of a diff
----@field by_row? table<integer, agentchat.Row[]> the same, once it is drawn
 ---@field dim? table<integer, true> rows that are drawn dimmed
 ---@field from? integer[] the row of another doc that each line stands for
 
@@ -103,9 +102,28 @@ local function mark_text(buf, row, mark)
   vim.api.nvim_buf_set_extmark(buf, ns, row, mark[1], look)
 end
 
+--- The highlights of a whole line or parts of it, found by halves as all are in order.
+---@return fun(): agentchat.Row?
+local function rows_at(doc, row)
+  local low, high = 1, #doc.rows + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if doc.rows[middle][1] < row then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  return function()
+    local found = doc.rows[low]
+    low = low + 1
+    return found and found[1] == row and found or nil
+  end
+end
+
 local function colour(buf, doc, row)
   if doc.dim[row] then return end
-  for _, it in ipairs(doc.by_row[row] or {}) do
+  for it in rows_at(doc, row) do
     mark_row(buf, it)
   end
   for _, mark in ipairs(M.parts(doc, row)) do
@@ -187,11 +205,7 @@ function M.draw(buf, doc, win)
   vim.bo[buf].modifiable = true
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, doc.lines)
   vim.bo[buf].modifiable = editable
-  doc.dim, doc.by_row = {}, {}
-  for _, it in ipairs(doc.rows) do
-    doc.by_row[it[1]] = doc.by_row[it[1]] or {}
-    table.insert(doc.by_row[it[1]], it)
-  end
+  doc.dim = {}
   colour_all(buf, doc)
   fold(win, doc)
 end

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 
-from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.text_file import decode, encode, split_lines
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import DryRunResult, Extra, ToolOutput
-from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import View
-from agentchat.journal.writer import JournalWriter
 
 SOURCE = "code"
-ONLY_HUNKS = "This preview is applied by its hunks: use :AgentResolve apply."
 
 
 class CodeInserts:
     """Stages what the user inserts, one preview for each insert."""
 
-    def __init__(
-        self, *, workspace: Workspace, previews: Previews, view: View, journal: JournalWriter
-    ) -> None:
+    def __init__(self, *, workspace: Workspace, previews: Previews, view: View) -> None:
         self._workspace = workspace
         self._previews = previews
         self._view = view
-        self._journal = journal
 
     async def insert(self, path: str, line: int, code: Sequence[str]) -> None:
         """Stage a preview that inserts lines below a line; a file that is not there is created.
@@ -45,17 +37,9 @@ class CodeInserts:
             self._view.notify("warn", f"The code cannot be put into {path}: {error}")
             return
         count = f"{len(code)} {'line' if len(code) == 1 else 'lines'}"
-        self._previews.push(
-            Preview(
-                f"Code: {count} into {change.name}",
-                SOURCE,
-                _refuse,
-                preview=DryRunResult(ChangeSet((change,))),
-                make=self._apply,
-                for_user=True,
-                id=uuid.uuid4().hex,
-            )
-        )
+        label = f"Code: {count} into {change.name}"
+        preview = self._previews.of_change(label, SOURCE, ChangeSet((change,)))
+        self._previews.push(replace(preview, for_user=True))
 
     async def _change(self, path: str, line: int, code: Sequence[str]) -> FileChange:
         target = await self._workspace.locate(path)
@@ -65,16 +49,6 @@ class CodeInserts:
         after = encode(insert_lines(text, line, code))
         anchor = None if is_there else target.anchor
         return FileChange(target.path, before, after, target.display_path, anchor=anchor)
-
-    async def _apply(self, preview: DryRunResult) -> ToolOutput:
-        assert preview.change is not None
-        source = f"{SOURCE}-{uuid.uuid4().hex}"
-        await JournaledWorkspace(self._workspace, self._journal, source).apply(preview.change)
-        return ToolOutput(preview.headline or f"Inserted code: {preview.change.summary()}.")
-
-
-async def _refuse(reason: str, extra: Extra) -> ToolOutput:
-    raise ToolError(ONLY_HUNKS)  # it is applied with ``make``
 
 
 def insert_lines(text: str, line: int, code: Sequence[str]) -> str:

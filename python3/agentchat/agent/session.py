@@ -39,6 +39,7 @@ from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.status import ContextWindow, ModelSource, ObservedFrontend, chat_status
 from agentchat.agent.stream import STOPPED_TURN, replay
 from agentchat.agent.undo.commands import UndoCommands
+from agentchat.agent.undo.pending_previews import PendingPreviews
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.tools.mentions import CapturedContext
@@ -122,7 +123,7 @@ class Session:
             expander=self._expander,
         )
         self.approvals = Approvals(chat, view=view, rule_store=rule_store, observer=self)
-        previews = Previews(
+        self._previews = previews = Previews(
             chat.previews,
             workspace=workspace,
             overlay=overlay,
@@ -130,9 +131,7 @@ class Session:
             journal=journal,
             observer=self,
         )
-        self._code_inserts = CodeInserts(
-            workspace=workspace, previews=previews, view=view, journal=journal
-        )
+        self._code_inserts = CodeInserts(workspace=workspace, previews=previews, view=view)
         self._stage = Stage(
             chat,
             overlay,
@@ -324,7 +323,7 @@ class Session:
         self._warm_up.start(self._make_schemas(), "making the schemas of the tools")
 
     def recover(self, leftovers: LeftoverFiles) -> None:
-        """End the unfinished changes of a killed process; turns wait until that is done."""
+        """Bring what the last process left to an end, or back; turns wait until that is done."""
         recovery = Recovery(
             self._workspace,
             view=self._view,
@@ -336,6 +335,11 @@ class Session:
             self._add_job(Job("recovery", recovery.recover))
         if self._stage.has_changes():
             self._add_job(Job("reading the staged changes", self._stage.restore))
+        pending = PendingPreviews(
+            previews=self._previews, view=self._view, journal=self._journal, observer=self
+        )
+        if pending.is_needed:
+            self._add_job(Job("showing the pending previews", pending.restore))
 
     async def close(self) -> None:
         """Stop everything, forget the grants and wait for running work."""

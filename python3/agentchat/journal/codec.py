@@ -88,7 +88,7 @@ WITH_FILES = (
     r.CheckpointCreated,
     r.PreviewStaged,
 )
-WITH_LISTS = (r.ChangeStarted, r.ToolsGiven)
+WITH_LISTS = (r.ChangeStarted, r.PreviewStaged, r.ToolsGiven)
 """Records with fields that are tuples, which msgpack returns as lists."""
 
 MAX_NESTING = 64

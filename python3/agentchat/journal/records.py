@@ -33,7 +33,7 @@ reply      ``ReplyProgress``    ``MessageRecorded``           the text so far, m
 call       ``CallStarted``      ``CallFinished``              unknown outcome; never run again
 change     ``ChangeStarted``    ``ChangeApplied`` (made),     recovery finishes the record or
                                 ``ChangeSettled`` (failed)    takes the files back
-preview    ``PreviewStaged``    ``PreviewResolved``           lost; the model gets a note
+preview    ``PreviewStaged``    ``PreviewResolved``           shown again if it changes files
 undo       ``UndoStarted``,     the changes with its id       each of its changes by itself
            ``RedoStarted``
 =========  ===================  ============================  ===================================
@@ -195,7 +195,8 @@ class CallFinished:
 class RecordedFile:
     """One file of a change: hashes of its bytes before and after, ``None`` for no file.
 
-    The other fields are those of ``core.diff.changeset.FileChange``.
+    The other fields are those of ``core.diff.changeset.FileChange``. Only a preview has renamed
+    files; a change creates one and deletes one.
     """
 
     path: str
@@ -205,6 +206,7 @@ class RecordedFile:
     owner: tuple[int, int] | None = None
     attributes: tuple[tuple[str, bytes], ...] = ()
     folders: int = 0
+    old_path: str = ""
 
 
 @frozen
@@ -269,12 +271,19 @@ class RecoveryStarted:
 
 @frozen
 class PreviewStaged:
-    """A preview is pending, or its change was replaced under the same id."""
+    """A preview is pending, or its change was replaced under the same id.
+
+    ``calls``, ``for_user`` and ``in_overlay`` (there: ``staged``) are those of
+    ``core.turn.preview_stack.Preview``.
+    """
 
     preview: str
     label: str
     source: str
     files: tuple[RecordedFile, ...] = ()
+    calls: tuple[str, ...] = ()
+    for_user: bool = False
+    in_overlay: bool = False
     time: float = 0.0
 
 

@@ -73,10 +73,10 @@ class UndoRun:
 
 
 @frozen
-class LostPreview:
-    """A preview that was lost with its process; ``resolving``: while it was being resolved."""
+class PendingPreview:
+    """A preview that was pending when its process ended; ``resolving``: it was being resolved."""
 
-    label: str
+    staged: r.PreviewStaged
     resolving: bool = False
 
 
@@ -93,7 +93,7 @@ class Timeline:
     """All that undo, redo and recovery need; each list is oldest first.
 
     ``turn`` is the number of the newest turn, ``last_note`` the index of the newest note to the
-    model. ``lost_previews`` and ``unfinished`` were left by the previous process. ``recoveries``
+    model. ``pending_previews`` and ``unfinished`` were left by the previous process. ``recoveries``
     are the sources of changes that reverted unfinished ones.
     """
 
@@ -102,7 +102,7 @@ class Timeline:
     calls: tuple[CallRun, ...] = ()
     undos: tuple[UndoRun, ...] = ()
     last_note: int = -1
-    lost_previews: tuple[LostPreview, ...] = ()
+    pending_previews: tuple[PendingPreview, ...] = ()
     unfinished: tuple[UnfinishedChange, ...] = ()
     recoveries: frozenset[str] = frozenset()
     open_checkpoints: tuple[UnfinishedChange, ...] = ()
@@ -192,8 +192,8 @@ class _Builder:
         self._calls: dict[str, CallRun] = {}
         self._undos: dict[str, UndoRun] = {}
         self._reverts: dict[str, str] = {}
-        self._pending: dict[str, LostPreview] = {}
-        self._lost: tuple[LostPreview, ...] = ()
+        self._pending: dict[str, PendingPreview] = {}
+        self._left: tuple[PendingPreview, ...] = ()
         self._open: dict[str, range] = {}
         self._unfinished: dict[str, range] = {}
         self._failed: set[int] = set()
@@ -214,7 +214,7 @@ class _Builder:
             case r.PreviewStaged(source="stage"):
                 pass  # what it shows is in the overlay, and is shown again
             case r.PreviewStaged():
-                self._pending[record.preview] = LostPreview(record.label)
+                self._pending[record.preview] = PendingPreview(record)
             case r.PreviewResolving() if preview := self._pending.get(record.preview):
                 self._pending[record.preview] = replace(preview, resolving=True)
             case r.PreviewResolved():
@@ -238,7 +238,7 @@ class _Builder:
 
     def end_process(self) -> None:
         """Mark what is pending or open as left behind by a process that has ended."""
-        self._lost, self._pending = tuple(self._pending.values()), {}
+        self._left, self._pending = tuple(self._pending.values()), {}
         self._unfinished = dict(self._open)
         self._open_checkpoints = dict(self._checkpoints)
 
@@ -251,7 +251,7 @@ class _Builder:
             calls=tuple(self._calls.values()),
             undos=tuple(self._undos.values()),
             last_note=self._last_note,
-            lost_previews=self._lost,
+            pending_previews=self._left,
             unfinished=tuple(self._unfinished_change(source) for source in unfinished),
             recoveries=frozenset(self._recoveries),
             open_checkpoints=tuple(

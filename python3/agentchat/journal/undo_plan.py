@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
 from agentchat.journal.records import ContentStored, Record
-from agentchat.journal.timeline import CallRun, FileStep, LostPreview, Timeline, UndoRun
+from agentchat.journal.timeline import CallRun, FileStep, Timeline, UndoRun
 
 NO_TURN = "Nothing to undo: no turn of this chat has changes left to undo."
 NO_UNDO = "Nothing to redo: no undo of this chat is left to redo."
@@ -165,15 +165,6 @@ def unreported_undos(timeline: Timeline) -> tuple[str, ...]:
     """Return a message to the model for each undo and redo since the last note."""
     unreported = (undo for undo in timeline.undos if undo.index > timeline.last_note)
     return tuple(_describe_undo(timeline, undo) for undo in unreported)
-
-
-def describe_lost_preview(lost: LostPreview) -> str:
-    """Return the message to the model for a preview that was lost with its process."""
-    if lost.resolving:
-        how = "while it was resolved: read its files before you continue."
-    else:
-        how = "before it was resolved. It changed nothing; stage it again if it is still needed."
-    return f"The preview ({lost.label}) is lost: the plugin's process ended {how}"
 
 
 def _describe_undo(timeline: Timeline, undo: UndoRun) -> str:

@@ -237,9 +237,16 @@ class JournalWriter:
     def record_preview_staged(self, preview: Preview) -> None:
         """Record that a preview is pending; durable, with the bytes before and after."""
         change = preview.preview.change
-        files = self._store_files(change.parts) if change is not None else ()
+        files = change.files if change is not None else ()
+        shown = [each for file in files for each in (file.parts if file.members else (file,))]
         staged = r.PreviewStaged(
-            preview=preview.id, label=preview.label, source=preview.source, files=files
+            preview=preview.id,
+            label=preview.label,
+            source=preview.source,
+            files=self._store_files(shown),
+            calls=preview.calls,
+            for_user=preview.for_user,
+            in_overlay=preview.staged,
         )
         self._file.append(staged, durable=True)
 
@@ -306,6 +313,7 @@ class JournalWriter:
             owner=file.owner,
             attributes=file.attributes,
             folders=file.folders,
+            old_path=file.old_path,
         )
 
 

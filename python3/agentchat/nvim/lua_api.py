@@ -37,6 +37,7 @@ LuaFunction = Literal[
     "history.choose",
     "host.places",
     "host.ready",
+    "list.add",
     "models.offer",
     "notify.error",
     "notify.info",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -12,7 +13,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.core.text import drop_overwritten, escape_hidden_characters
+from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
@@ -21,25 +22,28 @@ from agentchat.core.turn.view import ChatStatus, ToolBlock
 from agentchat.nvim.lua_api import LuaFunction
 from agentchat.nvim.render.approval import preview_table, proposal_table, request_table
 from agentchat.nvim.render.listings import mentions
+from agentchat.nvim.render.live_output import LiveOutput
 
 log = logging.getLogger(__name__)
 
 FRAME_SECONDS = 1 / 30
 """Streamed text and the blocks of calls are sent at most so often: more only costs time."""
 COLLECT_SECONDS = 0.01
-"""Short calls begin and end in this time, and are drawn once."""
+"""The first piece after a pause waits so long for what belongs to it."""
+BATCH_SECONDS = 0.1
+"""Calls that begin and end faster than frames follow are drawn once, at most so much later."""
 OPS_PER_CALL = 40
 """Operations in one call of Lua; between two calls Neovim takes the user's keys."""
 LINES_PER_OP = 25
 """So many lines of a block count as one more operation."""
 FRAMED_EVENTS = frozenset({"AgentToolStarted", "AgentToolFinished"})
+LIST_ITEMS = 1_000
+"""Items of a list of a document in one message, which Neovim takes over in about a millisecond."""
 TITLE_CHARACTERS = 200
-LINES_PER_FRAME = 200
-LINE_CHARACTERS = 2_000
 
 BLOCK_FIELDS = tuple(field.name for field in dataclass_fields(ToolBlock))
 
-Build = Callable[[], Any]
+Build = Callable[[], dict[str, Any]]
 
 
 class NvimView:
@@ -60,6 +64,10 @@ class NvimView:
         """The fields of each block in ``_ops``, to which later changes can be added."""
         self._frame: asyncio.TimerHandle | None = None
         self._flushed_at = 0.0
+        self._due = 0.0
+        """When the frame is sent, as far as is known."""
+        self._latest = 0.0
+        """The time to which more calls can delay it."""
         self._is_flushing = False
         self._closed = False
         self.is_drawn = asyncio.Event()
@@ -116,7 +124,8 @@ class NvimView:
 
     def finish_reply(self) -> None:
         """The model's message is complete."""
-        self._draw("finish")
+        self._ops.append(["finish"])
+        self._schedule_batch()
 
     def update_block(self, call_id: str, change: ToolBlock) -> None:
         """Show or change the block of one call."""
@@ -136,7 +145,7 @@ class NvimView:
         if change.body is not None and call_id in self._output:
             self._show_output(call_id, self._output.pop(call_id))
         self._draw_block(call_id, fields)
-        self._schedule()
+        self._schedule_batch()
 
     def add_note(self, level: str, text: str) -> None:
         """Add a line of the plugin's own to the transcript."""
@@ -151,16 +160,22 @@ class NvimView:
         self._draw("notify", level, text)
 
     def show_status(self, status: ChatStatus) -> None:
-        """Show the chat's state, if it changed."""
-        if status != self._status:
-            self._status = status
-            self._draw("status", {k: v for k, v in asdict(status).items() if v is not None})
+        """Show the chat's state, if it changed: at once whether it runs, waits or is idle."""
+        if status == self._status:
+            return
+        is_same_state, self._status = status.state == self._status.state, status
+        fields = {k: v for k, v in asdict(status).items() if v is not None}
+        if is_same_state:
+            self._ops.append(["status", fields])
+            self._schedule_batch()
+        else:
+            self._draw("status", fields)
 
     def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event after everything that was drawn before."""
         if name in FRAMED_EVENTS:
             self._ops.append(_event(name, data))
-            self._schedule()
+            self._schedule_batch()
         else:
             self._draw(*_event(name, data))
 
@@ -252,10 +267,32 @@ class NvimView:
 
     def _schedule(self) -> None:
         """Flush at the next frame; after a pause, as soon as what belongs together is there."""
+        now = asyncio.get_running_loop().time()
+        soon = max(self._flushed_at + FRAME_SECONDS, now + COLLECT_SECONDS)
+        self._latest = soon if self._frame is None else min(soon, self._due)
+        self._set_due(self._latest)
+
+    def _schedule_batch(self) -> None:
+        """Flush when nothing has followed for a frame, or when the batch is old."""
+        now = asyncio.get_running_loop().time()
         if self._frame is None:
-            loop = asyncio.get_running_loop()
-            at = max(self._flushed_at + FRAME_SECONDS, loop.time() + COLLECT_SECONDS)
-            self._frame = loop.call_at(at, self.flush)
+            self._latest = now + BATCH_SECONDS
+        self._set_due(min(now + FRAME_SECONDS, self._latest))
+
+    def _set_due(self, due: float) -> None:
+        self._due = due
+        if self._frame is not None and due < self._frame.when():
+            self._frame.cancel()
+            self._frame = None
+        if self._frame is None:
+            self._frame = asyncio.get_running_loop().call_at(due, self._end_frame)
+
+    def _end_frame(self) -> None:
+        self._frame = None
+        if asyncio.get_running_loop().time() < self._due:
+            self._set_due(self._due)
+        else:
+            self.flush()
 
 
 def _frames(ops: list[list[Any]]) -> Iterator[list[list[Any]]]:
@@ -280,52 +317,6 @@ def _count_lines(op: list[Any]) -> int:
 
 def _event(name: str, data: Mapping[str, Any]) -> list[Any]:
     return ["event", name, dict(data)]
-
-
-class LiveOutput:
-    """Collects the output of one call between two frames, at most its newest lines.
-
-    The tool's result replaces the output when the call ends.
-    """
-
-    def __init__(self, tool: str = "") -> None:
-        self.tool = tool
-        self._lines: deque[str] = deque(maxlen=LINES_PER_FRAME)
-        self._rest = ""
-        self._break = False
-
-    def add(self, text: str) -> None:
-        """Add text."""
-        *lines, rest = (self._rest + text).split("\n")
-        self._lines.extend(line[:LINE_CHARACTERS] for line in lines[-LINES_PER_FRAME:])
-        self._rest = rest[-LINE_CHARACTERS:]
-
-    def take(self) -> str:
-        """Return and forget the text since the last time.
-
-        A line end at the end is kept until more text follows, and so is a carriage return: what
-        follows replaces the line.
-        """
-        text = _newest_states("\n".join([*self._lines, self._rest]))
-        if not text:
-            return ""
-        self._lines.clear()
-        self._rest = "\r" if text.endswith("\r") else ""
-        text = text.rstrip("\r")
-        if not text:
-            return ""
-        text = "\n" + text if self._break else text
-        self._break = text.endswith("\n")
-        return text.removesuffix("\n")
-
-
-def _newest_states(text: str) -> str:
-    """Return a piece of output without what it overwrites itself.
-
-    A carriage return stays where it may overwrite what came before the piece.
-    """
-    first = text.partition("\n")[0].rstrip("\r")
-    return "\r" * ("\r" in first) + drop_overwritten(text)
 
 
 class Caller(Protocol):
@@ -358,9 +349,10 @@ class Outbox:
             self._caller.call(name, *args)
 
     def call_built(self, name: LuaFunction, *args: Any, build: Build) -> None:
-        """Call a function with the result of ``build`` as its last argument.
+        """Call a function with the table that ``build`` returns as its last argument.
 
         ``build`` runs in a thread. An exception in it is logged and shown instead of the call.
+        Long lists of the table's ``doc`` go before it in parts.
         """
         self._waiting.append((name, args, build))
         if self._task is None:
@@ -371,6 +363,8 @@ class Outbox:
             name, args, build = self._waiting[0]
             try:
                 built = () if build is None else (await asyncio.to_thread(build),)
+                for table in built:
+                    self._send_long_lists(table.get("doc", {}))
                 self._caller.call(name, *args, *built)
             except Exception as error:
                 log.exception("%s was not called", name)
@@ -378,3 +372,12 @@ class Outbox:
                 self._caller.notify("error", text)
             self._waiting.popleft()
         self._task = None
+
+    def _send_long_lists(self, document: dict[str, Any]) -> None:
+        """Send long lists in parts, and leave their names in the document."""
+        for field, items in document.items():
+            if len(items) > LIST_ITEMS:
+                name = uuid.uuid4().hex
+                for start in range(0, len(items), LIST_ITEMS):
+                    self._caller.call("list.add", name, items[start : start + LIST_ITEMS])
+                document[field] = {"$list": name}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentchat.workspace.overlay.changes import StagedChanges
+from agentchat.workspace.overlay.upper import LEAST_SIZE
 from tests.workspace.overlay.staging import plainly
 
 
@@ -48,3 +49,10 @@ async def test_what_moved_in_the_data_of_submodules_and_worktrees_is_named(tmp_p
 async def test_lines_are_in_the_order_of_their_paths(tmp_path: Path) -> None:
     changed = {"src/b.py": 0o644, "README.md": 0o644, "src/a.py": 0o644}
     assert await names(tmp_path / "project", changed) == ["README.md", "src/a.py", "src/b.py"]
+
+
+def test_empty_files_count_for_the_quota_too(tmp_path: Path) -> None:
+    for number in range(100):
+        (tmp_path / str(number)).touch()
+    staged = StagedChanges("/nowhere", str(tmp_path), _absent)
+    assert staged.size() == 100 * LEAST_SIZE

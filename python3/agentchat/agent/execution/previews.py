@@ -9,12 +9,13 @@ import uuid
 from collections.abc import Collection
 from dataclasses import replace
 
-from agentchat.core.diff.changeset import ChangeSet
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.permissions.grants import Scope, hides_characters, path_scope, tool_scope
 from agentchat.core.tools.call import ValidCall
-from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import Extra, StagedChange, ToolOutput
+from agentchat.core.tools.ports import FileTarget, Workspace
+from agentchat.core.tools.tool import DryRunResult, Extra, StagedChange, ToolOutput
 from agentchat.core.turn.effects import Action
 from agentchat.core.turn.hunk_decisions import rebase_change
 from agentchat.core.turn.preview_stack import (
@@ -26,8 +27,11 @@ from agentchat.core.turn.preview_stack import (
 )
 from agentchat.core.turn.view import Observer, View
 from agentchat.journal.writer import JournalWriter
+from agentchat.tools.files import apply_notes
 
 log = logging.getLogger(__name__)
+
+ONLY_HUNKS = "This preview is applied by its hunks: use :AgentResolve apply."
 
 GRACE_SECONDS = 0.8
 """How long a stop waits for a resolution that has begun, to show its true result."""
@@ -68,6 +72,43 @@ class Previews:
                 self.replace(_extend(earlier, preview))
             else:
                 self.push(preview)
+
+    def of_change(
+        self, label: str, source: str, change: ChangeSet, *, in_overlay: bool = False
+    ) -> Preview:
+        """Return a preview, not pending yet, that makes its change as it is when it is applied."""
+
+        async def make(preview: DryRunResult) -> ToolOutput:
+            assert preview.change is not None
+            id = f"{source}-{uuid.uuid4().hex}"
+            workspace = JournaledWorkspace(self._workspace, self._journal, id)
+            applied = await (self._overlay if in_overlay else workspace).apply(preview.change)
+            headline = preview.headline or f"Applied {label.partition(': ')[2] or label}."
+            notes = [note for file in applied for note in apply_notes(file)]
+            return ToolOutput("\n".join([headline, *notes]))
+
+        return Preview(
+            label,
+            source,
+            _refuse,
+            preview=DryRunResult(change),
+            make=make,
+            id=uuid.uuid4().hex,
+            staged=in_overlay,
+        )
+
+    async def restore(self, preview: Preview) -> None:
+        """Show a preview of an earlier process again, on top of what its files are now.
+
+        Raises StalePreview, or ToolError if its files cannot be reached.
+        """
+        workspace = self._workspace_of(preview)
+        await workspace.ready()
+        targets = {path: await workspace.locate(path) for path in _paths(preview)}
+        files = preview.preview.change.files if preview.preview.change is not None else ()
+        change = ChangeSet(tuple(_located(file, targets[file.path]) for file in files))
+        preview = replace(preview, targets=tuple(targets.values()), preview=DryRunResult(change))
+        self.push(await self._rebase(preview))
 
     def push(self, preview: Preview) -> None:
         """Put a preview on top and show it."""
@@ -267,6 +308,15 @@ async def _read(workspace: Workspace, path: str) -> bytes | None:
 def _paths(pending: StagedChange) -> tuple[str, ...]:
     change = pending.preview.change
     return change.paths if change is not None else ()
+
+
+def _located(file: FileChange, target: FileTarget) -> FileChange:
+    anchor = target.anchor if file.before is None else None
+    return replace(file, display_path=target.display_path, anchor=anchor)
+
+
+async def _refuse(reason: str, extra: Extra) -> ToolOutput:
+    raise ToolError(ONLY_HUNKS)  # it is applied with ``make``
 
 
 def _extend(earlier: Preview, preview: Preview) -> Preview:

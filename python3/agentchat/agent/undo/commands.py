@@ -23,7 +23,6 @@ from agentchat.journal.timeline import CallRun, Timeline, read_timeline
 from agentchat.journal.undo_plan import (
     FileUndo,
     UndoPlan,
-    describe_lost_preview,
     plan_redo,
     plan_undo,
     unreported_undos,
@@ -58,9 +57,7 @@ class UndoCommands:
 
     def restore(self) -> None:
         """Add notes about what the previous process did not report to the model."""
-        timeline = self._journal.restored.timeline
-        lost = map(describe_lost_preview, timeline.lost_previews)
-        for text in (*unreported_undos(timeline), *lost):
+        for text in unreported_undos(self._journal.restored.timeline):
             self._observer.add_note(text)
 
     async def undo(self, turn: int | None) -> None:

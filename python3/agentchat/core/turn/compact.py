@@ -202,6 +202,12 @@ def _summary_requests(chat: Chat, cut: int, focus: str) -> Iterator[ModelRequest
         yield replace(chat.request(), history=history, forced=None, reminder=None)
 
 
+def is_summary_request(request: ModelRequest) -> bool:
+    """Whether a request asks for a summary of its conversation, not for its next step."""
+    last = request.history.messages[-1] if request.history.messages else None
+    return isinstance(last, Note) and last.text.startswith(INSTRUCTION.partition("{}")[0])
+
+
 def _safe_start(messages: tuple[Message, ...], index: int) -> int:
     """Return the first index from ``index`` on that is not between a reply and its results."""
     while index < len(messages) and isinstance(messages[index], ToolResult):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterator
 
 from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
+from agentchat.core.turn.compact import is_summary_request
 from agentchat.models.offline.planner import (
     PlannedCall,
     RequestFailed,
@@ -35,6 +36,7 @@ I understand `read F`, `find G`, `search R`, `ls D`, `replace 'A' with 'B' in F`
 `rename A to B in G`, `write F: TEXT`, `delete F` and `run: C`, joined by new lines, `;` or `then`.
 To connect a real model, set `$OPENAI_API_KEY`, or `$OPENAI_BASE_URL` for your own server \
 (and `$AGENTCHAT_MODEL`), or `model` in `vim.g.agentchat`; then open a new chat: `:AgentChat!`."""
+NO_SUMMARY = "the offline model cannot write one. Choose another model with :AgentModel."
 PENDING = (
     "A preview is pending, so nothing else can run: say `apply` or `discard`, or use :AgentResolve."
 )
@@ -73,7 +75,7 @@ class Chain:
     def __init__(self, requests: list[PlainRequest]) -> None:
         self.lines: list[str] = []
         """What came of the requests."""
-        self.unknown_tool_message: list[str] = []
+        self.unknown: list[str] = []
         self._steps = self._run(requests)
         self.call: PlannedCall | None = next(self._steps, None)
         """What it wants to call next."""
@@ -93,7 +95,7 @@ class Chain:
     def _run(self, requests: list[PlainRequest]) -> Generator[PlannedCall, ToolResult, None]:
         for number, request in enumerate(requests, 1):
             if request.verb == "unknown":
-                self.unknown_tool_message.append(request.what)
+                self.unknown.append(request.what)
                 return
             try:
                 self.lines.append((yield from plan(request)))
@@ -111,6 +113,8 @@ class Chain:
 
 def next_reply(request: ModelRequest) -> Reply:
     """Return the next step of what the user asked for since the last finished turn."""
+    if is_summary_request(request):
+        return Reply(error=NO_SUMMARY, model=NAME)
     chains = _replay(request.history)
     for chain in chains:
         _skip_missing_tools(chain, request)
@@ -170,7 +174,7 @@ def _skip_missing_tools(chain: Chain, request: ModelRequest) -> None:
         tool = chain.call.tool
         reason = f"this chat has no {tool} tool (add it: @{tool})."
         if tool == "resolve":
-            reason = "the preview is no longer pending."
+            reason = "there is no pending preview."
         elif is_planning:
             reason = f"plan mode has no {tool} tool (leave it: :AgentMode ask)."
         chain.go_on_without(reason)
@@ -212,7 +216,7 @@ def _closing_text(chains: list[Chain], request: ModelRequest) -> str:
     lines = list(dict.fromkeys(text for chain in chains for text in chain.lines if text))
     if request.forced is not None:
         return "\n".join([*lines, PENDING])
-    unknown = [text for chain in chains for text in chain.unknown_tool_message]
+    unknown = [text for chain in chains for text in chain.unknown]
     if not lines:
         return ABOUT
     if unknown:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from agentchat.core.frozen import frozen
@@ -22,59 +22,16 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.models.response.refusal import one_line
-
-MOST_TOKENS = 10**12
-"""A larger count (JSON allows ``Infinity``) is not one."""
-
-
-def string(value: object) -> str:
-    """Return ``value`` if it is a string."""
-    return value if isinstance(value, str) else ""
-
-
-def mapping(value: object) -> dict[str, Any]:
-    """Return ``value`` if it is a JSON object."""
-    return value if isinstance(value, dict) else {}
-
-
-def mappings(values: object) -> list[dict[str, Any]]:
-    """Return the JSON objects in a list."""
-    return [v for v in values if isinstance(v, dict)] if isinstance(values, list) else []
-
-
-def integer(value: object) -> int | None:
-    """Return ``value`` if it is a whole number."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def count(fields: Mapping[str, Any], key: str) -> int:
-    """Return a number of tokens."""
-    value = fields.get(key)
-    return int(value) if isinstance(value, (int, float)) and 0 < value < MOST_TOKENS else 0
-
-
-def error_in(event: Mapping[str, Any]) -> str | None:
-    """Return the message of an event that reports an error, else None."""
-    if event.get("error"):
-        return error_message(event["error"])
-    if event.get("object") == "error" or event.get("type") == "error":
-        return error_message(event)
-    return None
-
-
-def error_message(error: object) -> str:
-    """Return what an error says, in one line."""
-    if isinstance(error, dict) and isinstance(error.get("error"), dict):
-        error = error["error"]
-    if isinstance(error, dict):
-        error = error.get("message") or error.get("detail") or error.get("code")
-    return one_line(str(error or "no reason given"))
-
 
 NO_RESULT = "There is no result: the call was not answered."
 NOT_JSON = "_not_json"
 """The key under which arguments that are no JSON object go back, for servers that parse them."""
+
+SKIP_SIGNATURE = "skip_thought_signature_validator"
+"""What Gemini takes in place of the signature of a call that it did not make."""
+
+CACHED = {"cache_control": {"type": "ephemeral"}}
+"""The mark of a block for the cache."""
 
 NO_IMAGES = "[{count} left out: this model takes no images.]"
 
@@ -179,10 +136,28 @@ def short_id(id: str) -> str:
     return hashlib.sha256(id.encode("utf-8", "replace")).hexdigest()[:9]
 
 
-def images_intro(images: Iterable[tuple[str, Image]]) -> str:
+def mark_ends(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the messages with the ends of the request before and of this one marked.
+
+    Servers of Anthropic's models cache what comes before a mark.
+    """
+    replies = (i for i in reversed(range(len(messages))) if messages[i]["role"] == "assistant")
+    ends = {next(replies, 0) - 1, len(messages) - 1}
+    return [mark(message) if i in ends else message for i, message in enumerate(messages)]
+
+
+def mark(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message with its last part marked; a reply, and one without text, stay as is."""
+    content = message["content"]
+    if message["role"] == "assistant" or not content:
+        return message
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return {**message, "content": [*parts[:-1], {**parts[-1], **CACHED}]}
+
+
+def images_intro(names: Iterable[str]) -> str:
     """Return the line that introduces images which are not part of their result."""
-    names = ", ".join(dict.fromkeys(name for name, _ in images))
-    return f"Images in the results of {names}, in order:"
+    return f"Images in the results of {', '.join(dict.fromkeys(names))}, in order:"
 
 
 def without_images(text: str, images: tuple[Image, ...]) -> str:

@@ -7,55 +7,36 @@ call of a step must have one, and where the call is not Gemini's own a fixed wor
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from agentchat.core.messages import (
-    FinishReason,
-    Image,
-    ReplyPart,
-    TextPart,
-    ToolCall,
-    Usage,
-)
+from agentchat.core.messages import FinishReason, Image, ReplyPart, TextPart, ToolCall, Usage
 from agentchat.core.tools.model import ModelRequest, Piece
-from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
+    SKIP_SIGNATURE,
     Answer,
-    Entry,
     Round,
     arguments_object,
     base64_of,
-    count,
-    error_in,
     function_name,
-    images_intro,
-    mapping,
-    mappings,
-    string,
-    without_images,
 )
-from agentchat.models.protocols.protocol import (
-    IMAGES_REFUSED,
-    NO_IMAGES_NOTICE,
-    REASONING_REFUSED,
-    SKIP_SIGNATURE,
-    VENDOR_DATA,
-    Body,
-    Feature,
-    WireProtocol,
+from agentchat.models.protocols.features import (
     feature,
-    merge,
+    has,
+    holds,
+    images,
+    temperature,
+    vendor_data,
 )
+from agentchat.models.protocols.protocol import Body, WireMessage, WireProtocol, describe_tool
 from agentchat.models.response.call_fragments import CallFragment
+from agentchat.models.response.events import EventReader, count, mapping, mappings, string
 from agentchat.models.response.reply import ReplyAssembly, TextKind
-from agentchat.models.response.stream import Framing
 
 NAME: Final = "gemini"
 SIGNATURE = "thoughtSignature"
-THINKING = ("generationConfig", "thinkingConfig")
+CONFIG = "generationConfig"
+THINKING = (CONFIG, "thinkingConfig")
 NO_EFFORT = "The model takes no effort."
 LEVELS = {"none": "minimal", "xhigh": "high", "max": "high"}
 """Levels of effort under the nearest name that the protocol has."""
@@ -84,200 +65,35 @@ WirePart = dict[str, Any]
 
 
 def _sends_signature(body: Mapping[str, Any]) -> bool:
-    signatures = (part.get(SIGNATURE) for part in _parts(body))
-    return any(signature not in (None, SKIP_SIGNATURE) for signature in signatures)
+    parts = (part for content in body["contents"] for part in content["parts"])
+    return any(part.get(SIGNATURE) not in (None, SKIP_SIGNATURE) for part in parts)
 
 
-def _parts(body: Mapping[str, Any]) -> list[WirePart]:
-    return [part for content in body["contents"] for part in content["parts"]]
-
-
-class Gemini(WireProtocol):
-    """The protocol as one server speaks it."""
-
-    name = NAME
-    features = (
-        feature("level", "thinking_?level", *THINKING, "thinkingLevel", notice=NO_EFFORT),
-        feature("budget", "thinking_?budget|budget", *THINKING, "thinkingBudget", notice=NO_EFFORT),
-        feature("thoughts", "include_?thoughts|thinking", *THINKING, "includeThoughts"),
-        Feature(
-            VENDOR_DATA,
-            re.compile("thought_?signature|signature", re.I),
-            _sends_signature,
-            REASONING_REFUSED,
-        ),
-        feature("forced choice", "function_?calling_?config|tool_?config", "toolConfig"),
-        feature("temperature", "temperature", "generationConfig", "temperature"),
-        Feature(
-            "images",
-            IMAGES_REFUSED,
-            lambda body: any("inlineData" in part for part in _parts(body)),
-            NO_IMAGES_NOTICE,
-        ),
-    )
-
-    @staticmethod
-    def root(base_url: str) -> str:
-        """Return the URL below which the paths are; the version may be left out."""
-        base_url = base_url.removesuffix("/openai")
-        return base_url if re.search(r"://[^/]+/", base_url) else f"{base_url}/v1beta"
-
-    @property
-    def path(self) -> str:
-        """Where requests go."""
-        return f"models/{self.model.removeprefix('models/')}:streamGenerateContent?alt=sse"
-
-    def headers(self, key: str) -> dict[str, str]:
-        """Return the headers that carry the key."""
-        return {"x-goog-api-key": key}
-
-    def model_names(self, page: object) -> list[str]:
-        """Return the names in the server's list of models."""
-        names = (string(model.get("name")) for model in mappings(mapping(page).get("models")))
-        return [name.removeprefix("models/") for name in names if name]
-
-    def body(self, request: ModelRequest) -> Body:
-        """Return the JSON body of a streaming request."""
-        body: Body = {"contents": self._contents(request)}
-        if request.system.strip():
-            body["systemInstruction"] = {"parts": [{"text": request.system}]}
-        if request.tools:
-            tools = [tool_schema(tool) for tool in request.tools]
-            body["tools"] = [{"functionDeclarations": tools}]
-            if request.forced and "forced choice" in self.takes:
-                choice = {"mode": "ANY", "allowedFunctionNames": [request.forced]}
-                body["toolConfig"] = {"functionCallingConfig": choice}
-        config = self._config()
-        if config:
-            body["generationConfig"] = config
-        return merge(body, self.options.params)
-
-    def reader(self, reply: ReplyAssembly) -> GeminiReader:
-        """Return what reads one answer into ``reply``."""
-        return GeminiReader(reply)
-
-    def _config(self) -> Body:
-        options, config = self.options, Body()
-        if options.temperature is not None and "temperature" in self.takes:
-            config["temperature"] = options.temperature
-        if options.max_tokens:
-            config["maxOutputTokens"] = options.max_tokens
-        thinking = self._thinking()
-        return {**config, "thinkingConfig": thinking} if thinking else config
-
-    def _thinking(self) -> Body:
-        thinking, effort = Body(), self.options.effort
-        if "thoughts" in self.takes:
-            thinking["includeThoughts"] = True
-        if effort and "gemini-2" in self.model and "budget" in self.takes:
-            least = LEAST_OF_PRO if "pro" in self.model else 0
-            thinking["thinkingBudget"] = max(BUDGETS.get(effort, LARGEST), least)
-        elif effort and "gemini-2" not in self.model and "level" in self.takes:
-            level = LEVELS.get(effort, effort)
-            is_refused = level == "minimal" and "pro" in self.model
-            thinking["thinkingLevel"] = "low" if is_refused else level
-        return thinking
-
-    def _contents(self, request: ModelRequest) -> list[dict[str, Any]]:
-        last = {"role": "user", "parts": [{"text": request.reminder}]}
-        reminder = [last] if request.reminder else []
-        return [*self.wire.convert(request.history, self._entry), *reminder]
-
-    def _entry(self, entry: Entry) -> Iterator[dict[str, Any]]:
-        if isinstance(entry, Round):
-            parts = list(self._model_parts(entry))
-            if parts:
-                yield {"role": "model", "parts": parts}
-            yield from self._results(entry)
-        else:
-            parts = self._user_parts(entry.text, getattr(entry, "images", ()))
-            yield {"role": "user", "parts": parts}
-
-    def _model_parts(self, entry: Round) -> Iterator[WirePart]:
-        """Yield the parts of a reply; thoughts without a signature are left out."""
-        is_first = True
-        for part in entry.parts:
-            signature = self._signature(entry, part)
-            if isinstance(part, ToolCall):
-                if not signature and is_first:
-                    signature = {SIGNATURE: SKIP_SIGNATURE}
-                yield {"functionCall": self._call(entry, part), **signature}
-                is_first = False
-            elif isinstance(part, TextPart):
-                if part.text or signature:
-                    yield {"text": part.text, **signature}
-            elif signature:
-                yield {"text": part.text, "thought": True, **signature}
-
-    def _signature(self, entry: Round, part: ReplyPart) -> dict[str, str]:
-        value = self.opaque(entry.reply, entry.index, part).get(SIGNATURE)
-        return {SIGNATURE: value} if isinstance(value, str) and value else {}
-
-    def _call(self, entry: Round, call: ToolCall) -> dict[str, Any]:
-        made = {"name": function_name(call), "args": arguments_object(call)}
-        return {**self._id(entry, call), **made}
-
-    def _id(self, entry: Round, call: ToolCall) -> dict[str, str]:
-        """Return the id of a call, where the server gave it one."""
-        id = mapping(call.opaque.get(NAME)).get("id")
-        return {"id": id} if isinstance(id, str) and self.is_same_model(entry.reply) else {}
-
-    def _results(self, entry: Round) -> Iterator[dict[str, Any]]:
-        """Yield the answers to the calls of a step together, then their images."""
-        if not entry.answers:
-            return
-        yield {"role": "user", "parts": [self._result(entry, answer) for answer in entry.answers]}
-        images = [(answer.call.name, image) for answer in entry.answers for image in answer.images]
-        if images:
-            pictures = tuple(image for _, image in images)
-            yield {"role": "user", "parts": self._user_parts(images_intro(images), pictures)}
-
-    def _result(self, entry: Round, answer: Answer) -> WirePart:
-        said = {"error" if answer.is_error else "output": answer.text}
-        name = function_name(answer.call)
-        return {
-            "functionResponse": {**self._id(entry, answer.call), "name": name, "response": said}
-        }
-
-    def _user_parts(self, text: str, images: tuple[Image, ...]) -> list[WirePart]:
-        if "images" not in self.takes:
-            text, images = without_images(text, images), ()
-        parts: list[WirePart] = [{"text": text}] if text or not images else []
-        data = ({"mimeType": image.mime, "data": base64_of(image)} for image in images)
-        return parts + [{"inlineData": one} for one in data]
-
-
-class GeminiReader:
-    """Reads the events of one answer into its reply."""
+class GeminiReader(EventReader):
+    """Reads the events of one answer."""
 
     protocol = NAME
-    framing: Framing = "sse"
 
     def __init__(self, reply: ReplyAssembly) -> None:
-        self.reply = reply
-        self._calls = 0
+        super().__init__(reply)
         self._is_signed = False
         """Whether the newest text has its signature: what follows is another part."""
 
-    def is_answer(self, event: object) -> bool:
-        """Whether an event is a part of an answer, and no mere sign of life."""
-        if not isinstance(event, dict):
-            return False
-        keys = ("candidates", "promptFeedback")
-        return any(event.get(key) for key in keys) or error_in(event) is not None
+    def _is_part(self, event: dict[str, Any]) -> bool:
+        return bool(event.get("candidates") or event.get("promptFeedback"))
 
-    def read(self, event: object) -> list[Piece]:
-        """Take one decoded event; return what is new in it."""
-        if not isinstance(event, dict):
-            return []
-        self.reply.usage = _usage(mapping(event.get("usageMetadata"))) or self.reply.usage
-        if self.reply.is_finished or self.reply.error is not None:
-            return []
-        error = error_in(event)
-        if error is not None:
-            self.reply.fail(error)
-            return []
-        return list(self._read(event))
+    def _usage(self, event: dict[str, Any]) -> Usage | None:
+        usage = mapping(event.get("usageMetadata"))
+        if not usage:
+            return None
+        prompt = count(usage, "promptTokenCount") + count(usage, "toolUsePromptTokenCount")
+        completion = count(usage, "candidatesTokenCount") + count(usage, "thoughtsTokenCount")
+        return Usage(
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            total_tokens=count(usage, "totalTokenCount") or prompt + completion,
+            cache_read_tokens=count(usage, "cachedContentTokenCount"),
+        )
 
     def _read(self, event: dict[str, Any]) -> Iterator[Piece]:
         if mapping(event.get("promptFeedback")).get("blockReason"):
@@ -308,35 +124,131 @@ class GeminiReader:
 
     def _read_call(self, call: dict[str, Any], signature: str) -> list[Piece]:
         """Take a call, which always comes whole."""
-        id, index = string(call.get("id")), self._calls
-        self._calls += 1
-        opaque = {"id": id} if id else {}
-        if signature:
-            opaque[SIGNATURE] = signature
+        id, name = string(call.get("id")), string(call.get("name"))
         arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
+        opaque = {key: value for key, value in (("id", id), (SIGNATURE, signature)) if value}
         kept = {NAME: opaque} if opaque else {}
-        return self.reply.add_call(
-            CallFragment(id, index, string(call.get("name")), arguments, kept)
-        )
+        return self.reply.add_call(CallFragment(id, self.reply.call_count, name, arguments, kept))
 
 
-def tool_schema(tool: Tool) -> dict[str, Any]:
-    """Return what the model reads of a tool."""
-    return {
-        "name": tool.name,
-        "description": model_description(tool),
-        "parametersJsonSchema": model_schema(tool),
-    }
+class Gemini(WireProtocol):
+    """The protocol as one server speaks it."""
 
-
-def _usage(usage: dict[str, Any]) -> Usage | None:
-    if not usage:
-        return None
-    prompt = count(usage, "promptTokenCount") + count(usage, "toolUsePromptTokenCount")
-    completion = count(usage, "candidatesTokenCount") + count(usage, "thoughtsTokenCount")
-    return Usage(
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        total_tokens=count(usage, "totalTokenCount") or prompt + completion,
-        cache_read_tokens=count(usage, "cachedContentTokenCount"),
+    name = NAME
+    reader = GeminiReader
+    version = "v1beta"
+    features = (
+        feature("level", "thinking_?level", has(*THINKING, "thinkingLevel"), NO_EFFORT),
+        feature("budget", "thinking_?budget|budget", has(*THINKING, "thinkingBudget"), NO_EFFORT),
+        feature("thoughts", "include_?thoughts|thinking", has(*THINKING, "includeThoughts")),
+        vendor_data("thought_?signature|signature", _sends_signature),
+        feature("tool_choice", "function_?calling_?config|tool_?config", has("toolConfig")),
+        temperature(has(CONFIG, "temperature")),
+        images(holds("inlineData")),
     )
+
+    @classmethod
+    def root(cls, base_url: str) -> str:
+        """Return the URL below which the paths are: that of the compatible endpoint fits, too."""
+        return super().root(base_url.removesuffix("/openai"))
+
+    @property
+    def path(self) -> str:
+        """Where requests go."""
+        return f"models/{self.model.removeprefix('models/')}:streamGenerateContent?alt=sse"
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the headers that carry the key."""
+        return {"x-goog-api-key": key}
+
+    def model_names(self, page: object) -> list[str]:
+        """Return the names in the server's list of models."""
+        names = (string(model.get("name")) for model in mappings(mapping(page).get("models")))
+        return [name.removeprefix("models/") for name in names if name]
+
+    def _body(self, request: ModelRequest) -> Body:
+        body: Body = {"contents": [*self.history(request), *self.reminder(request)]}
+        if request.system.strip():
+            body["systemInstruction"] = {"parts": [{"text": request.system}]}
+        if request.tools:
+            tools = [describe_tool(tool, "parametersJsonSchema") for tool in request.tools]
+            body["tools"] = [{"functionDeclarations": tools}]
+        if forced := self.forced(request):
+            choice = {"mode": "ANY", "allowedFunctionNames": [forced]}
+            body["toolConfig"] = {"functionCallingConfig": choice}
+        config = self._config()
+        return {**body, CONFIG: config} if config else body
+
+    def _config(self) -> Body:
+        config, thinking = Body(), self._thinking()
+        if self.temperature is not None:
+            config["temperature"] = self.temperature
+        if self.options.max_tokens:
+            config["maxOutputTokens"] = self.options.max_tokens
+        return {**config, "thinkingConfig": thinking} if thinking else config
+
+    def _thinking(self) -> Body:
+        thinking, effort = Body(), self.options.effort
+        if "thoughts" in self.takes:
+            thinking["includeThoughts"] = True
+        if effort and "gemini-2" in self.model and "budget" in self.takes:
+            least = LEAST_OF_PRO if "pro" in self.model else 0
+            thinking["thinkingBudget"] = max(BUDGETS.get(effort, LARGEST), least)
+        elif effort and "gemini-2" not in self.model and "level" in self.takes:
+            level = LEVELS.get(effort, effort)
+            is_refused = level == "minimal" and "pro" in self.model
+            thinking["thinkingLevel"] = "low" if is_refused else level
+        return thinking
+
+    def _reply(self, entry: Round) -> Iterator[WireMessage]:
+        parts = list(self._model_parts(entry))
+        if parts:
+            yield {"role": "model", "parts": parts}
+
+    def _model_parts(self, entry: Round) -> Iterator[WirePart]:
+        """Yield the parts of a reply; thoughts without a signature are left out."""
+        is_first = True
+        for part in entry.parts:
+            signature = self._signature(entry, part)
+            if isinstance(part, ToolCall):
+                if not signature and is_first:
+                    signature = {SIGNATURE: SKIP_SIGNATURE}
+                yield {"functionCall": self._call(entry, part), **signature}
+                is_first = False
+            elif isinstance(part, TextPart):
+                if part.text or signature:
+                    yield {"text": part.text, **signature}
+            elif signature:
+                yield {"text": part.text, "thought": True, **signature}
+
+    def _signature(self, entry: Round, part: ReplyPart) -> dict[str, str]:
+        value = self.opaque(entry.reply, entry.index, part).get(SIGNATURE)
+        return {SIGNATURE: value} if isinstance(value, str) and value else {}
+
+    def _call(self, entry: Round, call: ToolCall) -> dict[str, Any]:
+        made = {"name": function_name(call), "args": arguments_object(call)}
+        return {**self._id(entry, call), **made}
+
+    def _id(self, entry: Round, call: ToolCall) -> dict[str, str]:
+        """Return the id of a call, where the server gave it one."""
+        id = mapping(call.opaque.get(NAME)).get("id")
+        return {"id": id} if isinstance(id, str) and self.is_same_model(entry.reply) else {}
+
+    def _results(self, entry: Round) -> Iterator[WireMessage]:
+        """Yield the answers to the calls of a step together, then their images."""
+        if entry.answers:
+            answers = [self._result(entry, answer) for answer in entry.answers]
+            yield {"role": "user", "parts": answers}
+        yield from self.result_images(entry)
+
+    def _result(self, entry: Round, answer: Answer) -> WirePart:
+        said = {"error" if answer.is_error else "output": answer.text}
+        name = function_name(answer.call)
+        return {
+            "functionResponse": {**self._id(entry, answer.call), "name": name, "response": said}
+        }
+
+    def _user(self, text: str, images: tuple[Image, ...]) -> Iterator[WireMessage]:
+        parts: list[WirePart] = [{"text": text}] if text or not images else []
+        data = ({"mimeType": image.mime, "data": base64_of(image)} for image in images)
+        yield {"role": "user", "parts": parts + [{"inlineData": one} for one in data]}

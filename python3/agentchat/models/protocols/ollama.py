@@ -13,34 +13,16 @@ from typing import Any, Final
 from agentchat.core.messages import FinishReason, Image, ToolCall, Usage
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.models.protocols.conversation import (
-    Entry,
     Round,
     arguments_object,
     base64_of,
-    count,
-    error_in,
     function_name,
-    images_intro,
-    integer,
-    mapping,
-    mappings,
-    string,
-    without_images,
 )
-from agentchat.models.protocols.openai_chat import tool_schema
-from agentchat.models.protocols.protocol import (
-    IMAGES_REFUSED,
-    NO_IMAGES_NOTICE,
-    Body,
-    Feature,
-    JsonClient,
-    WireProtocol,
-    feature,
-    merge,
-)
+from agentchat.models.protocols.features import feature, holds, images
+from agentchat.models.protocols.openai_chat import system_message, tool_schema
+from agentchat.models.protocols.protocol import Body, JsonClient, WireMessage, WireProtocol
 from agentchat.models.response.call_fragments import CallFragment
-from agentchat.models.response.reply import ReplyAssembly
-from agentchat.models.response.stream import Framing
+from agentchat.models.response.events import EventReader, count, integer, mapping, mappings, string
 
 NAME: Final = "ollama"
 LEAST_CONTEXT = 8192
@@ -55,38 +37,64 @@ FINISH_REASONS: Mapping[str, FinishReason] = {"stop": "stop", "length": "length"
 
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 
-WireMessage = dict[str, Any]
+
+class OllamaReader(EventReader):
+    """Reads the lines of one answer."""
+
+    protocol = NAME
+    framing = "json-lines"
+
+    def _is_part(self, event: dict[str, Any]) -> bool:
+        return isinstance(event.get("message"), dict)
+
+    def _usage(self, event: dict[str, Any]) -> Usage | None:
+        prompt, completion = count(event, "prompt_eval_count"), count(event, "eval_count")
+        if not prompt and not completion:
+            return None
+        return Usage(
+            prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion
+        )
+
+    def _read(self, event: dict[str, Any]) -> Iterator[Piece]:
+        message = mapping(event.get("message"))
+        yield from self.reply.add_reasoning(string(message.get("thinking")))
+        yield from self.reply.add_text(string(message.get("content")))
+        for call in mappings(message.get("tool_calls")):
+            yield from self._read_call(call)
+        if event.get("done") is True:
+            reason = string(event.get("done_reason"))
+            yield from self.reply.finish(FINISH_REASONS.get(reason, "unknown"))
+
+    def _read_call(self, call: dict[str, Any]) -> list[Piece]:
+        """Take a call, which always comes whole."""
+        function = mapping(call.get("function"))
+        given = function.get("arguments")
+        text = given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False)
+        id, name = string(call.get("id")), string(function.get("name"))
+        return self.reply.add_call(CallFragment(id, self.reply.call_count, name, text))
 
 
 class Ollama(WireProtocol):
     """The protocol as one server speaks it."""
 
     name = NAME
+    reader = OllamaReader
+    path = "api/chat"
     written_calls = True
     models_path = "api/tags"
     features = (
-        feature("think level", "think", "think", notice="The model takes no effort."),
-        Feature(
-            "images",
-            IMAGES_REFUSED,
-            lambda body: any("images" in message for message in body["messages"]),
-            NO_IMAGES_NOTICE,
-        ),
+        feature("think", "think", notice="The model takes no effort."),
+        images(holds("images")),
     )
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self._context: int | None = self.options.context
 
-    @staticmethod
-    def root(base_url: str) -> str:
+    @classmethod
+    def root(cls, base_url: str) -> str:
         """Return the URL below which the paths are: that of the compatible endpoint fits, too."""
         return base_url.removesuffix("/v1").removesuffix("/api")
-
-    @property
-    def path(self) -> str:
-        """Where requests go."""
-        return "api/chat"
 
     @property
     def window(self) -> int | None:
@@ -106,19 +114,14 @@ class Ollama(WireProtocol):
             if isinstance(page, dict):
                 self._context = context_size(page)
 
-    def body(self, request: ModelRequest) -> Body:
-        """Return the JSON body of a streaming request."""
-        body: Body = {"model": self.model, "messages": self._messages(request), "stream": True}
+    def _body(self, request: ModelRequest) -> Body:
+        messages = [*system_message(request), *self.history(request), *self.reminder(request)]
+        body: Body = {"model": self.model, "messages": messages, "stream": True}
         if request.tools:
             body["tools"] = [tool_schema(tool) for tool in request.tools]
-        if self.options.effort and "think level" in self.takes:
+        if self.options.effort and "think" in self.takes:
             body["think"] = self._think(self.options.effort)
-        body["options"] = self._options()
-        return merge(body, self.options.params)
-
-    def reader(self, reply: ReplyAssembly) -> OllamaReader:
-        """Return what reads one answer into ``reply``."""
-        return OllamaReader(reply)
+        return {**body, "options": self._options()}
 
     def _think(self, effort: str) -> bool | str:
         """Return whether to reason; a model that takes levels gets one."""
@@ -128,25 +131,13 @@ class Ollama(WireProtocol):
 
     def _options(self) -> Body:
         options = Body(num_ctx=self._context or LEAST_CONTEXT)
-        if self.options.temperature is not None:
-            options["temperature"] = self.options.temperature
+        if self.temperature is not None:
+            options["temperature"] = self.temperature
         if self.options.max_tokens:
             options["num_predict"] = self.options.max_tokens
         return options
 
-    def _messages(self, request: ModelRequest) -> list[WireMessage]:
-        system = [{"role": "system", "content": request.system}] if request.system.strip() else []
-        reminder = [{"role": "user", "content": request.reminder}] if request.reminder else []
-        return [*system, *self.wire.convert(request.history, self._entry), *reminder]
-
-    def _entry(self, entry: Entry) -> Iterator[WireMessage]:
-        if isinstance(entry, Round):
-            yield from self._assistant(entry)
-            yield from self._results(entry)
-        else:
-            yield self._user(entry.text, getattr(entry, "images", ()))
-
-    def _assistant(self, entry: Round) -> Iterator[WireMessage]:
+    def _reply(self, entry: Round) -> Iterator[WireMessage]:
         reply = entry.reply
         if not reply.text and not reply.calls:
             return
@@ -161,63 +152,11 @@ class Ollama(WireProtocol):
         for answer in entry.answers:
             name = function_name(answer.call)
             yield {"role": "tool", "tool_name": name, "content": answer.text}
-        images = [(answer.call.name, image) for answer in entry.answers for image in answer.images]
-        if images:
-            yield self._user(images_intro(images), tuple(image for _, image in images))
+        yield from self.result_images(entry)
 
-    def _user(self, text: str, images: tuple[Image, ...]) -> WireMessage:
-        if not images:
-            return {"role": "user", "content": text}
-        if "images" not in self.takes:
-            return {"role": "user", "content": without_images(text, images)}
-        return {"role": "user", "content": text, "images": [base64_of(image) for image in images]}
-
-
-class OllamaReader:
-    """Reads the lines of one answer into its reply."""
-
-    protocol = NAME
-    framing: Framing = "json-lines"
-
-    def __init__(self, reply: ReplyAssembly) -> None:
-        self.reply = reply
-        self._calls = 0
-
-    def is_answer(self, event: object) -> bool:
-        """Whether a line is a part of an answer, and no mere sign of life."""
-        if not isinstance(event, dict):
-            return False
-        return isinstance(event.get("message"), dict) or error_in(event) is not None
-
-    def read(self, event: object) -> list[Piece]:
-        """Take one decoded line; return what is new in it."""
-        if not isinstance(event, dict) or self.reply.is_finished or self.reply.error is not None:
-            return []
-        error = error_in(event)
-        if error is not None:
-            self.reply.fail(error)
-            return []
-        return list(self._read(event))
-
-    def _read(self, event: dict[str, Any]) -> Iterator[Piece]:
-        message = mapping(event.get("message"))
-        yield from self.reply.add_reasoning(string(message.get("thinking")))
-        yield from self.reply.add_text(string(message.get("content")))
-        for call in mappings(message.get("tool_calls")):
-            yield from self._read_call(call)
-        if event.get("done") is True:
-            self.reply.usage = _usage(event)
-            reason = string(event.get("done_reason"))
-            yield from self.reply.finish(FINISH_REASONS.get(reason, "unknown"))
-
-    def _read_call(self, call: dict[str, Any]) -> list[Piece]:
-        """Take a call, which always comes whole."""
-        function, index = mapping(call.get("function")), self._calls
-        self._calls += 1
-        given = function.get("arguments")
-        text = given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False)
-        id, name = string(call.get("id")), string(function.get("name"))
-        return self.reply.add_call(CallFragment(id, index, name, text))
+    def _user(self, text: str, images: tuple[Image, ...]) -> Iterator[WireMessage]:
+        sent = {"images": [base64_of(image) for image in images]} if images else {}
+        yield {"role": "user", "content": text, **sent}
 
 
 def context_size(page: Mapping[str, Any]) -> int:
@@ -239,12 +178,3 @@ def context_size(page: Mapping[str, Any]) -> int:
 
 def _call(call: ToolCall) -> dict[str, Any]:
     return {"function": {"name": function_name(call), "arguments": arguments_object(call)}}
-
-
-def _usage(event: dict[str, Any]) -> Usage | None:
-    prompt, completion = count(event, "prompt_eval_count"), count(event, "eval_count")
-    if not prompt and not completion:
-        return None
-    return Usage(
-        prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion
-    )

@@ -6,45 +6,40 @@ item that it led to.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from agentchat.core.messages import FinishReason, Image, ReplyPart, TextPart, ToolCall, Usage
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
-    Entry,
     Round,
     arguments_text,
-    count,
     data_url,
-    error_in,
-    error_message,
     function_name,
+    plain_id,
+    server_id,
+)
+from agentchat.models.protocols.features import (
+    feature,
+    has,
+    holds_type,
+    images,
+    temperature,
+    vendor_data,
+)
+from agentchat.models.protocols.protocol import Body, WireMessage, WireProtocol, describe_tool
+from agentchat.models.response.call_fragments import CallFragment
+from agentchat.models.response.events import (
+    EventReader,
+    count,
+    error_message,
     integer,
     mapping,
     mappings,
-    plain_id,
-    server_id,
     string,
-    without_images,
 )
-from agentchat.models.protocols.protocol import (
-    IMAGES_REFUSED,
-    NO_IMAGES_NOTICE,
-    REASONING_REFUSED,
-    VENDOR_DATA,
-    Body,
-    Feature,
-    WireProtocol,
-    feature,
-    merge,
-)
-from agentchat.models.response.call_fragments import CallFragment
 from agentchat.models.response.reply import ReplyAssembly
-from agentchat.models.response.stream import Framing
 
 NAME: Final = "openai-responses"
 ENCRYPTED = "reasoning.encrypted_content"
@@ -54,172 +49,46 @@ INCOMPLETE: Mapping[str, FinishReason] = {
     "content_filter": "content_filter",
 }
 
-Item = dict[str, Any]
+Item = WireMessage
 
 
-def _sends_reasoning(body: Mapping[str, Any]) -> bool:
-    return any(item.get("type") == "reasoning" for item in body["input"])
-
-
-def _sends_images(body: Mapping[str, Any]) -> bool:
-    holders = [item.get("content") or item.get("output") for item in body["input"]]
-    return any(part.get("type") == "input_image" for h in holders for part in mappings(h))
-
-
-class OpenAIResponses(WireProtocol):
-    """The protocol as one server speaks it."""
-
-    name = NAME
-    features = (
-        feature("tool_choice", "tool_choice"),
-        feature("prompt_cache_key", "prompt_cache_key"),
-        feature("summary", "summary|summaries", "reasoning", "summary"),
-        feature("encrypted", "encrypted content is not supported|'?include", "include"),
-        feature("reasoning", r"'reasoning(\.effort)?'|reasoning(\.effort)? is not supported"),
-        Feature(
-            VENDOR_DATA,
-            re.compile("encrypted|reasoning|item", re.I),
-            _sends_reasoning,
-            REASONING_REFUSED,
-        ),
-        feature("temperature", "temperature", notice="The model takes no temperature."),
-        Feature("images", IMAGES_REFUSED, _sends_images, NO_IMAGES_NOTICE),
-    )
-
-    @property
-    def path(self) -> str:
-        """Where requests go."""
-        return "responses"
-
-    def body(self, request: ModelRequest) -> Body:
-        """Return the JSON body of a streaming request."""
-        body: Body = {
-            "model": self.model,
-            "input": self._items(request),
-            "store": False,
-            "stream": True,
-        }
-        if request.system.strip():
-            body["instructions"] = request.system
-        if request.chat and "prompt_cache_key" in self.takes:
-            body["prompt_cache_key"] = request.chat
-        if "encrypted" in self.takes:
-            body["include"] = [ENCRYPTED]
-        if request.tools:
-            body["tools"] = [tool_schema(tool) for tool in request.tools]
-            if request.forced and "tool_choice" in self.takes:
-                body["tool_choice"] = {"type": "function", "name": request.forced}
-        return merge({**body, **self._options()}, self.options.params)
-
-    def reader(self, reply: ReplyAssembly) -> OpenAIResponsesReader:
-        """Return what reads one answer into ``reply``."""
-        return OpenAIResponsesReader(reply)
-
-    def _options(self) -> Body:
-        options, body = self.options, Body()
-        effort = {"effort": options.effort} if options.effort else {}
-        summary = {"summary": "auto"} if "summary" in self.takes else {}
-        if "reasoning" in self.takes and (effort or summary):
-            body["reasoning"] = {**effort, **summary}
-        if options.temperature is not None and "temperature" in self.takes:
-            body["temperature"] = options.temperature
-        if options.max_tokens:
-            body["max_output_tokens"] = options.max_tokens
-        return body
-
-    def _items(self, request: ModelRequest) -> list[Item]:
-        reminder = [self._user(request.reminder)] if request.reminder else []
-        return [*self.wire.convert(request.history, self._entry), *reminder]
-
-    def _entry(self, entry: Entry) -> Iterator[Item]:
-        if isinstance(entry, Round):
-            for part in entry.parts:
-                yield from self._item(entry, part)
-            yield from self._results(entry)
-        else:
-            yield self._user(entry.text, getattr(entry, "images", ()))
-
-    def _item(self, entry: Round, part: ReplyPart) -> Iterator[Item]:
-        """Yield a part as an item; reasoning that the server cannot read is left out."""
-        item = mapping(self.opaque(entry.reply, entry.index, part).get("item"))
-        if isinstance(part, TextPart):
-            text = {"type": "output_text", "text": part.text, "annotations": []}
-            if item.get("type") == "message" and part.text:
-                yield {**item, "content": [text]}
-            elif part.text:
-                yield {"role": "assistant", "content": part.text}
-        elif isinstance(part, ToolCall):
-            yield {
-                **item,
-                "type": "function_call",
-                "call_id": self._call_id(entry, part),
-                "name": function_name(part),
-                "arguments": arguments_text(part),
-            }
-        elif string(item.get("encrypted_content")) and "encrypted" in self.takes:
-            yield item
-
-    def _call_id(self, entry: Round, call: ToolCall) -> str:
-        return server_id(call) if self.is_same_model(entry.reply) else plain_id(call.id)
-
-    def _results(self, entry: Round) -> Iterator[Item]:
-        for answer in entry.answers:
-            yield {
-                "type": "function_call_output",
-                "call_id": self._call_id(entry, answer.call),
-                "output": self._content(answer.text, answer.images),
-            }
-
-    def _user(self, text: str, images: tuple[Image, ...] = ()) -> Item:
-        return {"role": "user", "content": self._content(text, images)}
-
-    def _content(self, text: str, images: tuple[Image, ...]) -> str | list[Item]:
-        if not images:
-            return text
-        if "images" not in self.takes:
-            return without_images(text, images)
-        parts: list[Item] = [{"type": "input_text", "text": text}] if text else []
-        urls = (data_url(image) for image in images)
-        return parts + [{"type": "input_image", "image_url": u, "detail": "auto"} for u in urls]
-
-
-class OpenAIResponsesReader:
-    """Reads the events of one answer into its reply."""
+class OpenAIResponsesReader(EventReader):
+    """Reads the events of one answer."""
 
     protocol = NAME
-    framing: Framing = "sse"
 
     def __init__(self, reply: ReplyAssembly) -> None:
-        self.reply = reply
+        super().__init__(reply)
         self._begun: set[int | str] = set()
         """The items that have begun, by index; by id where a server sends no indexes."""
         self._filled: set[int | str] = set()
         """The items of which a piece has come."""
 
-    def is_answer(self, event: object) -> bool:
-        """Whether an event is a part of an answer, and no mere sign of life."""
-        if not isinstance(event, dict):
-            return False
+    def _is_part(self, event: dict[str, Any]) -> bool:
         is_event = string(event.get("type")).startswith("response.")
-        return is_event or event.get("object") == "response" or error_in(event) is not None
+        return is_event or event.get("object") == "response"
 
-    def read(self, event: object) -> list[Piece]:
-        """Take one decoded event, or a whole response; return what is new in it."""
-        if not isinstance(event, dict) or self.reply.is_finished or self.reply.error is not None:
-            return []
-        if event.get("object") == "response":
-            return list(self._finish(event))
-        error = error_in(event)
-        if error is not None:
-            self.reply.fail(error)
-            return []
-        return list(self._read(event))
+    def _usage(self, event: dict[str, Any]) -> Usage | None:
+        usage = mapping(mapping(event.get("response") or event).get("usage"))
+        if not usage:
+            return None
+        prompt, completion = count(usage, "input_tokens"), count(usage, "output_tokens")
+        details = mapping(usage.get("input_tokens_details"))
+        return Usage(
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            total_tokens=count(usage, "total_tokens") or prompt + completion,
+            cache_read_tokens=count(details, "cached_tokens"),
+            cache_write_tokens=count(details, "cache_write_tokens"),
+        )
 
     def _read(self, event: dict[str, Any]) -> Iterator[Piece]:
         kind, item = string(event.get("type")), mapping(event.get("item"))
         given = integer(event.get("output_index"))
         index = string(event.get("item_id") or item.get("id")) if given is None else given
-        if kind == "response.output_item.added":
+        if event.get("object") == "response":
+            yield from self._finish(event)
+        elif kind == "response.output_item.added":
             yield from self._begin(item, index)
         elif kind == "response.output_item.done":
             yield from self._end(item, index)
@@ -278,44 +147,113 @@ class OpenAIResponsesReader:
         output = [] if self._begun else mappings(response.get("output"))
         for index, item in enumerate(output):
             yield from self._end(item, index)
-        self.reply.usage = _usage(mapping(response.get("usage"))) or self.reply.usage
         error = response.get("error")
         if error or response.get("status") == "failed":
             self.reply.fail(error_message(error))
             return
         why = mapping(response.get("incomplete_details")).get("reason")
-        done: FinishReason = "tool_calls" if self.reply.has_calls else "stop"
+        done: FinishReason = "tool_calls" if self.reply.call_count else "stop"
         is_incomplete = response.get("status") == "incomplete" or bool(why)
         reason = INCOMPLETE.get(string(why), "length") if is_incomplete else done
         yield from self.reply.finish(reason)
 
 
-def tool_schema(tool: Tool) -> dict[str, Any]:
-    """Return what the model reads of a tool."""
-    return {
-        "type": "function",
-        "name": tool.name,
-        "description": model_description(tool),
-        "parameters": model_schema(tool),
-        "strict": False,
-    }
+class OpenAIResponses(WireProtocol):
+    """The protocol as one server speaks it."""
+
+    name = NAME
+    reader = OpenAIResponsesReader
+    path = "responses"
+    features = (
+        feature("tool_choice", "tool_choice"),
+        feature("prompt_cache_key", "prompt_cache_key"),
+        feature("summary", "summary|summaries", has("reasoning", "summary")),
+        feature("encrypted", "encrypted content is not supported|'?include", has("include")),
+        feature("reasoning", r"'reasoning(\.effort)?'|reasoning(\.effort)? is not supported"),
+        vendor_data("encrypted|reasoning|item", holds_type("reasoning")),
+        temperature(),
+        images(holds_type("input_image")),
+    )
+
+    def _body(self, request: ModelRequest) -> Body:
+        items = [*self.history(request), *self.reminder(request)]
+        body: Body = {"model": self.model, "input": items, "store": False, "stream": True}
+        if request.system.strip():
+            body["instructions"] = request.system
+        if request.chat and "prompt_cache_key" in self.takes:
+            body["prompt_cache_key"] = request.chat
+        if "encrypted" in self.takes:
+            body["include"] = [ENCRYPTED]
+        if request.tools:
+            body["tools"] = [_tool_schema(tool) for tool in request.tools]
+        if forced := self.forced(request):
+            body["tool_choice"] = {"type": "function", "name": forced}
+        return {**body, **self._options()}
+
+    def _options(self) -> Body:
+        options, body = self.options, Body()
+        effort = {"effort": options.effort} if options.effort else {}
+        summary = {"summary": "auto"} if "summary" in self.takes else {}
+        if "reasoning" in self.takes and (effort or summary):
+            body["reasoning"] = {**effort, **summary}
+        if self.temperature is not None:
+            body["temperature"] = self.temperature
+        if options.max_tokens:
+            body["max_output_tokens"] = options.max_tokens
+        return body
+
+    def _reply(self, entry: Round) -> Iterator[Item]:
+        for part in entry.parts:
+            yield from self._item(entry, part)
+
+    def _item(self, entry: Round, part: ReplyPart) -> Iterator[Item]:
+        """Yield a part as an item; reasoning that the server cannot read is left out."""
+        item = mapping(self.opaque(entry.reply, entry.index, part).get("item"))
+        if isinstance(part, TextPart):
+            text = {"type": "output_text", "text": part.text, "annotations": []}
+            if item.get("type") == "message" and part.text:
+                yield {**item, "content": [text]}
+            elif part.text:
+                yield {"role": "assistant", "content": part.text}
+        elif isinstance(part, ToolCall):
+            yield {
+                **item,
+                "type": "function_call",
+                "call_id": self._call_id(entry, part),
+                "name": function_name(part),
+                "arguments": arguments_text(part),
+            }
+        elif string(item.get("encrypted_content")) and "encrypted" in self.takes:
+            yield item
+
+    def _call_id(self, entry: Round, call: ToolCall) -> str:
+        return server_id(call) if self.is_same_model(entry.reply) else plain_id(call.id)
+
+    def _results(self, entry: Round) -> Iterator[Item]:
+        for answer in entry.answers:
+            yield {
+                "type": "function_call_output",
+                "call_id": self._call_id(entry, answer.call),
+                "output": _content(*self.visible(answer.text, answer.images)),
+            }
+
+    def _user(self, text: str, images: tuple[Image, ...]) -> Iterator[Item]:
+        yield {"role": "user", "content": _content(text, images)}
+
+
+def _tool_schema(tool: Tool) -> Item:
+    return {"type": "function", **describe_tool(tool, "parameters"), "strict": False}
+
+
+def _content(text: str, images: tuple[Image, ...]) -> str | list[Item]:
+    if not images:
+        return text
+    parts: list[Item] = [{"type": "input_text", "text": text}] if text else []
+    urls = (data_url(image) for image in images)
+    return parts + [{"type": "input_image", "image_url": u, "detail": "auto"} for u in urls]
 
 
 def _text(parts: object) -> str:
     return "\n\n".join(
         string(part.get("text")) or string(part.get("refusal")) for part in mappings(parts)
-    )
-
-
-def _usage(usage: dict[str, Any]) -> Usage | None:
-    if not usage:
-        return None
-    prompt, completion = count(usage, "input_tokens"), count(usage, "output_tokens")
-    details = mapping(usage.get("input_tokens_details"))
-    return Usage(
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        total_tokens=count(usage, "total_tokens") or prompt + completion,
-        cache_read_tokens=count(details, "cached_tokens"),
-        cache_write_tokens=count(details, "cache_write_tokens"),
     )

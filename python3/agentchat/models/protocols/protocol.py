@@ -4,87 +4,27 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import Any, ClassVar, Protocol
 
-from agentchat.core.frozen import frozen
-from agentchat.core.messages import Reply, ReplyPart
+from agentchat.core.messages import Image, Reply, ReplyPart
 from agentchat.core.tools.model import ModelRequest
-from agentchat.models.protocols.conversation import integer, mapping, mappings
+from agentchat.core.tools.tool import Tool
+from agentchat.core.turn.validate import model_description, model_schema
+from agentchat.models.protocols.conversation import (
+    Entry,
+    Round,
+    images_intro,
+    without_images,
+)
+from agentchat.models.protocols.features import VENDOR_DATA, Feature, Features
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.protocols.wire_history import WireHistory
+from agentchat.models.response.events import EventReader, integer, mapping, mappings
 from agentchat.models.response.refusal import ServerRefusal
-from agentchat.models.response.reply import ReplyAssembly
-from agentchat.models.response.stream import EventReader
 
 Body = dict[str, Any]
-
-REFUSING = frozenset({400, 404, 405, 422, 500, 501})
-"""Statuses by which servers refuse a part of a request; some templates fail with 500."""
-
-
-@frozen
-class Feature:
-    """A part of a request that some servers refuse.
-
-    Args:
-        refused: found in the message of a refusal.
-        is_sent: whether a body has it.
-        notice: for the user, where its loss is worth a line.
-    """
-
-    name: str
-    refused: re.Pattern[str]
-    is_sent: Callable[[Mapping[str, Any]], bool]
-    notice: str = ""
-
-
-OPTIONAL = frozenset({"effort", "reasoning", "reasoning_effort"})
-"""Features that are refused for a value that the user may change."""
-
-
-class Features:
-    """The features that one server takes."""
-
-    def __init__(self, known: Iterable[Feature], refused: Collection[str] = ()) -> None:
-        self._known = tuple(known)
-        self._refused = set(refused)
-
-    def __contains__(self, name: str) -> bool:
-        return name not in self._refused
-
-    def learn(self, refusal: ServerRefusal, body: Mapping[str, Any]) -> Feature | None:
-        """Return the feature that the refusal is about; it is not sent any more."""
-        if refusal.status not in REFUSING:
-            return None
-        for feature in self._known:
-            is_new = feature.name in self and feature.is_sent(body)
-            if is_new and feature.refused.search(refusal.message):
-                self._refused.add(feature.name)
-                return feature
-        return None
-
-    def give_up(self, name: str) -> None:
-        """Send a feature no more."""
-        self._refused.add(name)
-
-    @property
-    def lasting(self) -> frozenset[str]:
-        """What is refused of those that the user neither sets nor is told about."""
-        silent = (known.name for known in self._known if not known.notice)
-        return frozenset(self._refused).intersection(silent) - OPTIONAL
-
-    def allow(self, name: str) -> None:
-        """Send a feature again."""
-        self._refused.discard(name)
-
-
-def feature(name: str, refused: str, *path: str, notice: str = "") -> Feature:
-    """Return a feature that is sent where the body has a value at ``path`` (default: its name)."""
-    keys = path or (name,)
-    pattern = re.compile(refused, re.IGNORECASE)
-    return Feature(name, pattern, lambda body: _at(body, keys) is not None, notice)
-
+WireMessage = dict[str, Any]
 
 WINDOW_FIELDS = (
     "context_length",
@@ -113,31 +53,6 @@ def merge(body: Body, params: Mapping[str, Any]) -> Body:
     return merged
 
 
-def _at(body: Mapping[str, Any], keys: tuple[str, ...]) -> object:
-    value: object = body
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-VENDOR_DATA = "vendor data"
-"""The feature of sending back what the server sent along with earlier answers."""
-
-SKIP_SIGNATURE = "skip_thought_signature_validator"
-"""What Gemini takes in place of the signature of a call that it did not make."""
-
-REASONING_REFUSED = (
-    "The server refused the reasoning of earlier answers. It is sent without that reasoning now."
-)
-IMAGES_REFUSED = re.compile(
-    r"image_url|input_image|image input|vision|multimodal|not support\w* image"
-    r"|\b0 image|content'? must be a string"
-    r"|\bimages?\b.*\bnot (support|allow|enable|accept)",
-    re.IGNORECASE,
-)
-NO_IMAGES_NOTICE = "The model takes no images: they are left out of the request."
-
-
 class JsonClient(Protocol):
     """Small requests for what a server says of itself."""
 
@@ -157,6 +72,9 @@ class WireProtocol(ABC):
     """
 
     name: ClassVar[ProtocolName]
+    reader: ClassVar[type[EventReader]]
+    version: ClassVar[str] = ""
+    """Where the paths are, behind the host, if the URL of the server does not say it."""
     models_path: ClassVar[str] = "models"
     features: ClassVar[tuple[Feature, ...]] = ()
     written_calls: ClassVar[bool] = False
@@ -176,23 +94,24 @@ class WireProtocol(ABC):
         self.wire = WireHistory()
         self._refused_before = 0
 
-    @staticmethod
-    def root(base_url: str) -> str:
-        """Return the URL below which the paths are."""
-        return base_url
+    @classmethod
+    def root(cls, base_url: str) -> str:
+        """Return the URL below which the paths are; the version may be left out."""
+        has_path = re.search("://[^/]+/", base_url) is not None
+        return base_url if has_path or not cls.version else f"{base_url}/{cls.version}"
 
     @property
     @abstractmethod
     def path(self) -> str:
         """Where requests go, below the root."""
 
-    @abstractmethod
     def body(self, request: ModelRequest) -> Body:
         """Return the JSON body of a streaming request."""
+        return merge(self._body(request), self.options.params)
 
     @abstractmethod
-    def reader(self, reply: ReplyAssembly) -> EventReader:
-        """Return what reads one answer into ``reply``."""
+    def _body(self, request: ModelRequest) -> Body:
+        """Return the body without the user's own parameters."""
 
     def headers(self, key: str) -> dict[str, str]:
         """Return the headers that carry the key."""
@@ -242,6 +161,11 @@ class WireProtocol(ABC):
         models = mappings(mapping(page).get("data"))
         return [str(model["id"]) for model in models if model.get("id")]
 
+    @property
+    def provider_name(self) -> str:
+        """The provider, whatever the URL at which it is reached."""
+        return self.provider.partition("@")[0]
+
     def is_same_model(self, reply: Reply) -> bool:
         """Whether a reply is of this model of this provider."""
         return (reply.provider, reply.model) == (self.provider, self.model)
@@ -257,3 +181,61 @@ class WireProtocol(ABC):
     def opaque(self, reply: Reply, index: int, part: ReplyPart) -> dict[str, Any]:
         """Return the vendor data of a part, as far as it goes back to this server."""
         return mapping(part.opaque.get(self.name)) if self.is_own(reply, index) else {}
+
+    # --- what every body has --------------------------------------------------------------------
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature that requests ask for, if any."""
+        return self.options.temperature if "temperature" in self.takes else None
+
+    def forced(self, request: ModelRequest) -> str | None:
+        """Return the tool that the model must call, if the server takes such a choice."""
+        return request.forced if request.tools and "tool_choice" in self.takes else None
+
+    def history(self, request: ModelRequest, basis: Hashable = None) -> list[WireMessage]:
+        """Return the messages of the history; ``basis`` is what else their form depends on."""
+        return self.wire.convert(request.history, self._entry, basis)
+
+    def reminder(self, request: ModelRequest) -> list[WireMessage]:
+        """Return the message after the history, if there is one."""
+        return list(self._user(request.reminder, ())) if request.reminder else []
+
+    def _entry(self, entry: Entry) -> Iterator[WireMessage]:
+        if isinstance(entry, Round):
+            yield from self._reply(entry)
+            yield from self._results(entry)
+        else:
+            yield from self._user(*self.visible(entry.text, getattr(entry, "images", ())))
+
+    def visible(self, text: str, images: tuple[Image, ...]) -> tuple[str, tuple[Image, ...]]:
+        """Return text and images for the model; one that sees none gets a note in the text."""
+        return (text, images) if "images" in self.takes else (without_images(text, images), ())
+
+    def result_images(self, entry: Round) -> Iterator[WireMessage]:
+        """Yield the images in results as a message of the user, where results are text only."""
+        images = [(answer.call.name, image) for answer in entry.answers for image in answer.images]
+        if images:
+            seen = tuple(image for _, image in images)
+            yield from self._user(*self.visible(images_intro(name for name, _ in images), seen))
+
+    @abstractmethod
+    def _reply(self, entry: Round) -> Iterator[WireMessage]:
+        """Yield what the model said."""
+
+    @abstractmethod
+    def _results(self, entry: Round) -> Iterator[WireMessage]:
+        """Yield the answers to its calls."""
+
+    @abstractmethod
+    def _user(self, text: str, images: tuple[Image, ...]) -> Iterator[WireMessage]:
+        """Yield a message of the user."""
+
+
+def describe_tool(tool: Tool, parameters: str) -> dict[str, Any]:
+    """Return what the model reads of a tool; ``parameters`` is the key of its JSON Schema."""
+    return {
+        "name": tool.name,
+        "description": model_description(tool),
+        parameters: model_schema(tool),
+    }

@@ -101,9 +101,9 @@ class ReplyAssembly:
         return not self._parts and not self._written.is_held
 
     @property
-    def has_calls(self) -> bool:
-        """Whether the reply has a call so far."""
-        return len(self._calls) > 0
+    def call_count(self) -> int:
+        """How many calls the reply has so far."""
+        return len(self._calls)
 
     def begin(self, kind: TextKind) -> list[Piece]:
         """Begin a new part, even where the one before is of the same kind."""
@@ -218,7 +218,7 @@ class ReplyAssembly:
         if not self._written.is_held:
             return []
         is_whole = self._reason in (None, "stop", "tool_calls", "unknown") and self.is_finished
-        calls, text = self._written.take(is_whole and self.error is None and not self.has_calls)
+        calls, text = self._written.take(is_whole and self.error is None and not self.call_count)
         pieces = self._extend("text", text)
         for call in calls:
             pieces += self.add_call(call)

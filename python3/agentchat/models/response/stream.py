@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Literal, Protocol
 
 from agentchat.core.errors import ModelError
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import Reply
 from agentchat.core.tools.model import Piece
-from agentchat.models.response.reply import ReplyAssembly
+from agentchat.models.response.events import EventReader
 
 EVENT_BYTES = 64 * 1024 * 1024
 """The most bytes of one event; a larger one is an error."""
@@ -138,28 +137,8 @@ OTHER_PROTOCOL = (
     "Set protocol = {spoken!r} in g:agentchat.model."
 )
 
-Framing = Literal["sse", "json-lines"]
-"""How a body is divided into events."""
-
 _INVALID = object()
 """What stands for text that is not JSON."""
-
-
-class EventReader(Protocol):
-    """What a protocol makes of the events of one answer; ``protocol`` is its name."""
-
-    protocol: str
-    framing: Framing
-
-    @property
-    def reply(self) -> ReplyAssembly:
-        """What it reads into."""
-
-    def is_answer(self, event: object) -> bool:
-        """Whether an event is a part of an answer, and no mere sign of life."""
-
-    def read(self, event: object) -> list[Piece]:
-        """Take the JSON of one event, or of a whole answer; return what is new in it."""
 
 
 class BodyReader:

@@ -117,6 +117,10 @@ class StagedChanges:
                 self._before[path] = before
                 if since is not None and entry.changed >= since:
                     self._moved.add(path)
+        return await asyncio.to_thread(self._replace_files, entries)
+
+    def _replace_files(self, entries: Mapping[str, UpperEntry]) -> list[FileChange]:
+        """Take these entries as all changes; return the difference."""
         files = {path: self._file(entry) for path, entry in entries.items()}
         old, self._files = self._files, {p: f for p, f in files.items() if not f.changes_nothing}
         return _differences(old, self._files)
@@ -126,8 +130,11 @@ class StagedChanges:
 
         They are in the order of their paths; ``apply_steps`` has the order to apply them in.
         """
+        return await asyncio.to_thread(self._make_change_set)
+
+    def _make_change_set(self) -> ChangeSet:
         files = find_renames(_without_implied_folders(self._files.values()))
-        await asyncio.to_thread(self._find_ignored, [file.path for file in files])
+        self._find_ignored([file.path for file in files])
         git = [file for file in files if self._is_git(file.path)]
         ignored = [
             file
@@ -136,7 +143,7 @@ class StagedChanges:
         ]
         folded = {id(file) for file in (*git, *ignored)}
         groups = [
-            self._group(GIT, _describe_git(self._root, git), git),
+            self._group(GIT, _describe_git(map(self._relative, git)), git),
             self._group(IGNORED, _describe_many("ignored by git", ignored), ignored),
         ]
         rest = self._fold_many([file for file in files if id(file) not in folded])
@@ -200,15 +207,18 @@ class StagedChanges:
 
     def _name(self, path: str) -> str:
         entry, aspect = split_aspect(path)
-        name = os.path.relpath(entry, self._root)
+        name = entry.removeprefix(f"{self._root}/") if entry != self._root else "."
         return f"{name} ({_ASPECT_NAMES[aspect]})" if aspect else name
 
+    def _relative(self, file: FileChange) -> str:
+        return self._name(_entry(file)[0])
+
     def _is_git(self, path: str) -> bool:
-        return GIT in os.path.relpath(split_aspect(path)[0], self._root).split(os.sep)
+        return GIT in self._name(split_aspect(path)[0]).split("/")
 
     def _is_special(self, file: FileChange) -> bool:
         """Whether a change is shown by itself, since it needs the user's consent."""
-        parts = os.path.relpath(_entry(file)[0], self._root).split(os.sep)
+        parts = self._relative(file).split("/")
         return is_protected(parts) or is_secret(parts) or is_privileged(file)
 
     def _group(self, name: str, description: str, files: Iterable[FileChange]) -> FileChange:
@@ -338,9 +348,8 @@ def _differences(old: Mapping[str, FileChange], new: Mapping[str, FileChange]) -
     return [*found, *(replace(file, before=file.after, after=file.before) for file in back)]
 
 
-def _describe_git(root: str, files: Sequence[FileChange]) -> str:
+def _describe_git(names: Iterable[str]) -> str:
     """Return what moved below ``.git``: branches and whatever acts later, and how much else."""
-    names = (os.path.relpath(split_aspect(file.path)[0], root) for file in files)
     inner = (name.rpartition(f"{GIT}/")[2] for name in names)
     named = sorted({name for name in inner if _GIT_NAMED.match(name)})
     more = [f"{len(named) - NAMED_REFS} more"] if len(named) > NAMED_REFS else []

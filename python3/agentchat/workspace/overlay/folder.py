@@ -7,7 +7,6 @@ import errno
 import fcntl
 import os
 import shutil
-import stat
 import threading
 import time
 import uuid
@@ -97,14 +96,14 @@ class OverlayFolder:
 
 def remove_tree(path: Path) -> None:
     """Remove a folder, also where modes forbid that; what cannot be removed stays."""
+    shutil.rmtree(path, ignore_errors=True)
     if not os.path.lexists(path):
         return
     for folder, names, _ in os.walk(path):
         for name in names:
             below = os.path.join(folder, name)
-            with contextlib.suppress(OSError):  # another thread may remove it, too
-                mode = os.lstat(below).st_mode
-                if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:
+            if not os.path.islink(below):
+                with contextlib.suppress(OSError):  # another thread may remove it, too
                     os.chmod(below, 0o700)
     shutil.rmtree(path, ignore_errors=True)
 

@@ -25,6 +25,9 @@ from agentchat.core.frozen import frozen
 
 OPAQUE = "user.overlay.opaque"
 
+LEAST_SIZE = 8192
+"""What any entry counts for, so that there is a most number of empty files, too."""
+
 STEP = 1000
 """Nanoseconds between the times of files that were changed one after the other."""
 
@@ -87,12 +90,14 @@ class UpperFolder:
         return {entry.path: entry for entry in entries}
 
     def size(self) -> int:
-        """Return how many bytes the changed files have."""
+        """Return how many bytes the changes have, those of a small file rounded up."""
         total = 0
-        for folder, _, files in os.walk(self._upper):
+        for folder, folders, files in os.walk(self._upper):
+            total += len(folders) * LEAST_SIZE
             for name in files:
                 with contextlib.suppress(OSError):
-                    total += os.lstat(os.path.join(folder, name)).st_blocks * 512
+                    status = os.lstat(os.path.join(folder, name))
+                    total += max(status.st_blocks * 512, LEAST_SIZE)
         return total
 
     def restore_order(self, paths: Iterable[str]) -> None:

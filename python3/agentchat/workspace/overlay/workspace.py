@@ -126,10 +126,13 @@ class OverlayWorkspace(RemoteWorkspace):
 
     async def _wait_until_full(self) -> None:
         """Return when the changes exceed the quota."""
-        size = 0
+        size, seconds = 0, 0.0
         while size <= self._overlay.quota:
-            await asyncio.sleep(QUOTA_SECONDS)
+            # A look takes long where there is much to look at: most of the time, do not.
+            await asyncio.sleep(max(QUOTA_SECONDS, 10 * seconds))
+            began = time.monotonic()
             size = await asyncio.to_thread(self.staged.size)
+            seconds = time.monotonic() - began
 
     def _full(self) -> str:
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentchat.nvim.view import LINE_CHARACTERS, LINES_PER_FRAME, LiveOutput
+from agentchat.nvim.render.live_output import LINE_CHARACTERS, LINES_PER_FRAME, LiveOutput
 
 
 def test_pieces_join_to_what_was_printed_but_for_the_last_line_end() -> None:
