@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from agentchat.core.diff.aspects import entry_of, split_aspect
@@ -70,7 +70,8 @@ class JournaledWorkspace(LocatedWorkspace):
         A change that has begun is finished and recorded even if the caller is cancelled. Then this
         returns or raises the outcome of the change instead of the cancellation.
         """
-        change = ChangeSet(tuple([await self._describe(file) for file in change.files]))
+        gone = {entry_of(file.path) for file in change.files if file.after is None}
+        change = ChangeSet(tuple([await self._describe(file, gone) for file in change.files]))
         self._journal.record_change_started(self._source, change, self._reverts)
         applying = asyncio.ensure_future(self._apply(change))
         try:
@@ -96,19 +97,19 @@ class JournaledWorkspace(LocatedWorkspace):
         self._journal.record_change_applied(self._source, await self._read_resaved(change, applied))
         return applied
 
-    async def _describe(self, file: FileChange) -> FileChange:
-        """Return a change with the metadata that restoring it needs."""
+    async def _describe(self, file: FileChange, gone: Collection[str]) -> FileChange:
+        """Return a change with the metadata that restoring it needs; ``gone`` are deleted paths."""
         if file.letter in "AR":
-            file = replace(file, folders=await self._missing_folders(entry_of(file.path)))
+            file = replace(file, folders=await self._missing_folders(entry_of(file.path), gone))
         is_file = not split_aspect(file.path)[1]
         if is_file and file.letter in "DR" and file.mode is None:
             target = await self._inner.locate(file.origin)
             file = replace(file, mode=target.mode, owner=target.owner, attributes=target.attributes)
         return file
 
-    async def _missing_folders(self, path: str) -> int:
+    async def _missing_folders(self, path: str, gone: Collection[str]) -> int:
         missing, folder = 0, os.path.dirname(path)
-        while folder != "/" and await self._inner.kind(folder) is None:
+        while folder != "/" and (folder in gone or await self._inner.kind(folder) is None):
             missing, folder = missing + 1, os.path.dirname(folder)
         return missing
 
@@ -128,13 +129,18 @@ class JournaledWorkspace(LocatedWorkspace):
     async def _find_changed(self, change: ChangeSet) -> list[FileChange]:
         """Return the files of a failed change that have their new bytes all the same."""
         parts = [part for part in change.parts if not part.changes_nothing]
-        return [part for part in parts if await self._read(part.path) == part.after]
+        return [part for part in parts if await read_file(self._inner, part.path) == part.after]
 
-    async def _read(self, path: str) -> bytes | None:
-        try:
-            return await self._inner.read(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+
+async def read_file(workspace: Workspace, path: str) -> bytes | None:
+    """Return the content of a file, unsaved text first; ``None`` if missing; raises OSError.
+
+    A folder in the place of the file means that the file is missing, too.
+    """
+    try:
+        return await workspace.read(path)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
 
 
 def _absorb_cancellation() -> None:

@@ -40,8 +40,8 @@ from enum import Enum
 from typing import Protocol
 
 from agentchat.agent.execution.checkpoints import record_changes
-from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
-from agentchat.agent.undo.rollback import one_line, read_file
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, read_file
+from agentchat.agent.undo.rollback import one_line
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.frozen import frozen

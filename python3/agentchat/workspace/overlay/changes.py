@@ -128,7 +128,7 @@ class StagedChanges:
     async def change_set(self) -> ChangeSet:
         """Return all changes of the last update: renames found, ``.git`` and ignored files folded.
 
-        They are in the order of their paths; ``apply_steps`` has the order to apply them in.
+        They are in the order of their paths.
         """
         return await asyncio.to_thread(self._make_change_set)
 
@@ -237,7 +237,6 @@ class StagedChanges:
 
 
 _ASPECT_NAMES = {LINK: "symlink", FOLDER: "folder", MODE: "mode"}
-_ORDER = {FOLDER: 1, "": 2, LINK: 3, MODE: 4}
 
 
 def _entry(file: FileChange) -> tuple[str, str]:
@@ -250,43 +249,6 @@ def is_privileged(file: FileChange) -> bool:
     if file.after is not None and split_aspect(file.path)[1] == MODE:
         mode = read_mode(file.after)
     return bool(mode & (stat.S_ISUID | stat.S_ISGID))
-
-
-def apply_order(file: FileChange) -> tuple[int, int, str]:
-    """Return the key that sorts changes so that each can be made after those before it.
-
-    Deleted files come first, since a link may take their names; deleted folders last, the deepest
-    before those that contain them; new folders before the files in them; modes after the rest.
-    """
-    path, aspect = split_aspect(file.path)
-    if file.letter != "D":
-        return (_ORDER[aspect], 0, path)
-    return (5, -path.count("/"), path) if aspect == FOLDER else (0, 0, path)
-
-
-def apply_steps(change: ChangeSet) -> list[ChangeSet]:
-    """Return the changes to apply one after the other, with the files of groups in them.
-
-    Nearly always it is one. Where a folder becomes a file, or a file a folder, what is deleted
-    must be gone first.
-    """
-    files = sorted(change.singly.files, key=apply_order)
-    deleted = [file for file in files if file.letter == "D"]
-    gone = {split_aspect(file.path) for file in deleted}
-    if not any(_needs_room(file, gone) for file in files if file.letter in "AR"):
-        return [ChangeSet(tuple(files))]
-    rest = tuple(file for file in files if file.letter != "D")
-    return [ChangeSet(tuple(deleted)), ChangeSet(rest)]
-
-
-def _needs_room(file: FileChange, gone: Collection[tuple[str, str]]) -> bool:
-    """Whether a created entry takes the place of a folder, or lies below what was a file."""
-    path, aspect = split_aspect(file.path)
-    if aspect != FOLDER and (path, FOLDER) in gone:
-        return True
-    parents = [path, *(str(parent) for parent in Path(path).parents)]
-    below = parents if aspect == FOLDER else parents[1:]
-    return any((parent, kind) in gone for parent in below for kind in ("", LINK))
 
 
 def find_renames(files: Sequence[FileChange]) -> list[FileChange]:
