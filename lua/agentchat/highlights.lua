@@ -1,8 +1,10 @@
---- Highlight groups, all as default links, so that a colour scheme or the user may set them.
+--- Highlight groups, which a colour scheme or the user may set.
 local M = {}
 
---- How much lighter the lighter of two colours must be: less cannot be read, even in large letters.
-local LEAST = 1.8
+--- How much lighter the lighter of two colours should be: what accessibility guidelines ask of large
+--- letters.
+local ENOUGH = 3
+local MOST = 21 -- black on white
 
 ---@param colour integer 0xRRGGBB
 ---@return number from 0, black, to 1, white, as an eye sees it
@@ -24,14 +26,29 @@ local function ratio(one, other)
   return (light + 0.05) / (dark + 0.05)
 end
 
---- Whether text of all these groups is legible on a background.
+local function colours(name) return vim.api.nvim_get_hl(0, { name = name, link = false }) end
+
+--- How well text of the least legible of some groups is seen on a background.
 ---@param background? integer 0xRRGGBB; nil for one that nobody knows
-function M.legible(groups, background)
-  if not background then return true end
-  return vim.iter(groups):all(function(name)
-    local fg = vim.api.nvim_get_hl(0, { name = name, link = false }).fg
-    return not fg or ratio(fg, background) >= LEAST
-  end)
+---@return number ratio from 1 for not at all
+function M.contrast(groups, background)
+  local least = MOST
+  for _, name in ipairs(groups) do
+    local fg = colours(name).fg
+    if fg and background then least = math.min(least, ratio(fg, background)) end
+  end
+  return least
+end
+
+--- The first of some groups with enough contrast, else the one that has most.
+---@param contrast fun(name: string): number
+local function most_legible(names, contrast)
+  local best
+  for _, name in ipairs(names) do
+    if contrast(name) >= ENOUGH then return name end
+    if not best or contrast(name) > contrast(best) then best = name end
+  end
+  return best
 end
 
 local LINKS = {
@@ -58,7 +75,7 @@ local LINKS = {
   Waiting = 'DiagnosticWarn',
   Mention = 'Special',
   Reasoning = 'Comment',
-  Placeholder = 'NonText',
+  Placeholder = 'Comment',
   Rule = 'NonText',
   Quote = 'Comment',
   CodeKeyword = 'Statement',
@@ -73,6 +90,24 @@ local LINKS = {
   CodeAdded = 'Added',
   CodeDeleted = 'Removed',
 }
+
+-- What is linked instead where it is not legible: light schemes of Vim's have pale diagnostics.
+local INSTEAD = {
+  DiagnosticOk = 'Added',
+  DiagnosticInfo = 'Changed',
+  DiagnosticWarn = 'WarningMsg',
+  DiagnosticError = 'Removed',
+}
+
+--- Links a group of ours, unless the user has set it.
+local function define_link(name, link)
+  local groups = { link, INSTEAD[link] }
+  local now = vim.api.nvim_get_hl(0, { name = name })
+  if next(now) and not vim.list_contains(groups, now.link) then return end
+  local background = colours('Normal').bg
+  local best = most_legible(groups, function(group) return M.contrast({ group }, background) end)
+  vim.api.nvim_set_hl(0, name, { link = best })
+end
 
 -- For schemes that mark a changed line by its foreground only, which the colours of code cover, or by
 -- `reverse`, which makes the words inside the line look changed.
@@ -105,19 +140,21 @@ local function define_changed(kind)
 end
 
 -- What is written into floats and their borders.
-local WORDS = { 'Normal', 'Title', 'Comment', 'Special', 'DiagnosticWarn' }
-
-local function colours(name) return vim.api.nvim_get_hl(0, { name = name, link = false }) end
-
-local function legible_on(name) return M.legible(WORDS, colours(name).bg) end
+local WORDS = { 'Normal', 'AgentChatTitle', 'AgentChatFact', 'AgentChatKey', 'AgentChatWarning' }
 
 --- Some schemes fill floats or their borders with a colour in which our text would not be legible.
 local function define_floats()
-  local inner = (legible_on('NormalFloat') or not legible_on('Normal')) and 'NormalFloat'
-    or 'Normal'
+  local inner = most_legible(
+    { 'NormalFloat', 'Normal' },
+    function(name) return M.contrast(WORDS, colours(name).bg) end
+  )
+  local back, line = colours(inner), colours('Comment')
+  local edge = most_legible({ 'FloatBorder', inner }, function(name)
+    local words = name == inner and WORDS or vim.list_extend({ name }, WORDS)
+    return M.contrast(words, colours(name).bg or back.bg)
+  end)
   local border = { link = 'FloatBorder', default = true }
-  if not legible_on('FloatBorder') and legible_on(inner) then
-    local line, back = colours('Comment'), colours(inner)
+  if edge == inner then
     border = { fg = line.fg, bg = back.bg, ctermfg = line.ctermfg, ctermbg = back.ctermbg }
     border.default = true
   end
@@ -127,12 +164,12 @@ end
 
 --- Defines the groups. Calling it again after a colour scheme has cleared them brings them back.
 function M.define()
+  for name, link in pairs(LINKS) do
+    define_link('AgentChat' .. name, link)
+  end
   define_changed('Add')
   define_changed('Delete')
   define_floats()
-  for name, link in pairs(LINKS) do
-    vim.api.nvim_set_hl(0, 'AgentChat' .. name, { link = link, default = true })
-  end
 end
 
 function M.setup()

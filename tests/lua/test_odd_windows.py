@@ -26,7 +26,7 @@ local a = 1
 never closed"""
 
 SEEN = [
-    "## Agent",
+    "▌ Agent",
     "",
     "Some bold words.",
     "",
@@ -41,7 +41,7 @@ SEEN = [
     "─── sh",
     "never closed",
     "",
-    "## You",
+    "▌ You",
 ]
 
 WITHOUT_PARSERS = """
@@ -89,7 +89,7 @@ def test_another_colour_scheme_recolours_what_is_drawn(drawn: Drawn) -> None:
         drawn.editor.command(f"colorscheme {scheme}")
         drawn.editor.screen()
         colours.add(
-            (drawn.editor.look("## Agent").foreground, drawn.editor.look("local a").foreground)
+            (drawn.editor.look(" Agent").foreground, drawn.editor.look("local a").foreground)
         )
     assert len(colours) == 3
 
@@ -97,9 +97,9 @@ def test_another_colour_scheme_recolours_what_is_drawn(drawn: Drawn) -> None:
 def test_a_read_only_chat_goes_on_when_it_is_read_again_in_the_middle_of_a_reply(
     drawn: Drawn,
 ) -> None:
+    drawn.editor.keys("Gimine<Esc>")
     drawn.editor.command("setlocal readonly")
     drawn.draw(("message", "agent", ""), ("text", ANSWER[:37]))
-    drawn.editor.keys("Gimine<Esc>")
     drawn.editor.command("edit!")
     drawn.draw(("text", ANSWER[37:]), ("finish",))
     assert drawn.lines() == ["## Agent", "", *ANSWER.split("\n"), "", "## You", "", "mine"]

@@ -78,7 +78,7 @@ def test_the_width_is_a_number_of_columns_or_a_share(
 def test_on_a_narrow_screen_a_chat_opens_below(alone: Editor) -> None:
     alone.resize(40, 24)
     alone.command("AgentChat")
-    assert alone.eval("[winlayout()[0], winwidth(0)]") == ["col", 40]
+    assert alone.eval("[winlayout()[0], winwidth(0), winheight(0)]") == ["col", 40, 15]
 
 
 def test_the_command_hides_the_chat_from_inside_and_shows_it_from_outside(alone: Editor) -> None:

@@ -368,7 +368,7 @@ def listed(drawn: Drawn) -> list[str]:
     """The list of attachments as it is seen: the lines of the chat's window above its prompt."""
     column = drawn.editor.eval("win_screenpos(0)[1]") - 1
     lines = [line[column:].rstrip() for line in drawn.editor.screen()]
-    return lines[lines.index("Attached · dd on a line removes it") + 1 : lines.index("## You") - 1]
+    return lines[lines.index("Attached · dd on a line removes it") + 1 : lines.index("▌ You") - 1]
 
 
 def test_what_the_prompt_attaches_is_listed_above_it_with_sizes(drawn: Drawn) -> None:
@@ -410,6 +410,16 @@ def test_dd_on_a_line_of_the_list_removes_the_mention_from_the_prompt(drawn: Dra
     drawn.editor.keys("uu")
     assert drawn.lines()[:3] == ["Attached", "#buffer", "#dir:src"]
     assert drawn.prompt() == "look at #buffer, then at #dir:src"
+
+
+def test_the_list_is_begun_anew_below_what_the_agent_has_written(drawn: Drawn) -> None:
+    drawn.editor.keys("Gi#diff x<Esc>ccy<Esc>")
+    drawn.say("one")
+    drawn.editor.keys("A #diff z<Esc>")
+    assert drawn.lines() == [
+        "## Agent", "", "one", "", "Attached", "#diff", "", "## You", "", "y #diff z",
+    ]  # fmt: skip
+    assert drawn.editor.messages() == ""
 
 
 def test_the_agent_writes_above_the_list_of_attachments(drawn: Drawn) -> None:

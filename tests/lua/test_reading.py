@@ -15,6 +15,8 @@ The **bold** word of `code`, see [the manual](https://example.org/manual).
 > A quote.
 
 - a point &lt;here&gt;
+- [x] done
+- [ ] open
 
 | name | n |
 |---|--:|
@@ -36,6 +38,8 @@ SEEN = [
     "▎ A quote.",
     "",
     "• a point <here>",
+    "• ✓ done",
+    "• ○ open",
     "",
     "│ name   │    n │",
     "├────────┼──────┤",
@@ -100,7 +104,7 @@ def test_a_table_is_aligned_again_when_its_window_has_another_width(drawn: Drawn
     drawn.editor.wait_screen(ALIGNED[-1])
     assert seen(drawn, ALIGNED[0])[:4] == ALIGNED
     drawn.editor.command("vertical topleft new | vertical resize 80")
-    drawn.editor.wait_screen("|:-:|---|")
+    drawn.editor.wait_screen("├───┼───┤")
     drawn.editor.command("close")
     drawn.editor.wait_screen(ALIGNED[-1])
 

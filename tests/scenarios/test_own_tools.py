@@ -125,7 +125,7 @@ def test_a_tool_registered_from_lua_runs_in_the_editor_and_asks_by_default(
     assert '▸ shout text="hi" · done\n    HI' in chat.transcript()
     assert list(model_server.requests[-1].results.values()) == [
         "HI",
-        'Validation failed for tool "shout":\n  - text: Input should be of type string',
+        'Validation failed for tool "shout":\n  - text: Input should be a valid string',
         "in time",
         "one two three",
         "stop",

@@ -36,7 +36,10 @@ Shall I rename it?"""
 CODE_MARKS = """
 local ns = vim.api.nvim_create_namespace('agentchat.markdown')
 local marks = vim.api.nvim_buf_get_extmarks(..., ns, 0, -1, { details = true })
-return vim.iter(marks):any(function(m) return (m[4].hl_group or ''):find('^AgentChatCode') end)
+return vim.iter(marks):any(function(m)
+  local group = m[4].hl_group or ''
+  return group:find('^AgentChatCode') or group:find('lua$')
+end)
 """
 
 
@@ -55,6 +58,57 @@ def chat(editor: Editor, server: ModelServer) -> None:
     chat.play("Where is the greeting made?")
     editor.wait(partial(_has_marks, editor, chat.buffer), why="the colours of the code")
     chat.type("Yes, rename it to @grep")
+    editor.screen()
+
+
+REPORT = """\
+## Where it stands
+
+1. **Prices** come from `src/app.py`, see [the notes](notes.txt); a long item goes on below its
+   first word, not below its number.
+2. The tests pin them.
+
+> A quote of the notes: *one*, two, three.
+
+| Module | Lines | What it does |
+|---|--:|---|
+| `greet` | 10 | builds the greeting and nothing else |
+| `app` | 1,204 | 漢字 and the rest |
+
+```lua
+local function total(prices) return vim.iter(prices):fold(0, add) end
+```
+
+---
+
+Shall I go on?"""
+
+
+def answer(editor: Editor, server: ModelServer) -> None:
+    """What an answer can have, below reasoning, calls that read, an error and a todo list."""
+    chat = Chat.open(editor)
+    items = [
+        {"content": "Read the sources", "status": "completed"},
+        {"content": "Report where it stands", "status": "in_progress"},
+        {"content": "Tidy up", "status": "pending"},
+    ]
+    server.script(
+        calls(
+            call("read", {"path": "src/greet.py"}, "1"),
+            call("grep", {"pattern": "greet"}, "2"),
+            call("read", {"path": "src/app.py"}, "3"),
+            usage=USAGE,
+        ),
+        calls(
+            call("read", {"path": "src/prices.py"}, "4"),
+            call("todo", {"todos": items}, "5"),
+            say="I look at the tests.",
+            usage=USAGE,
+        ),
+        text(REPORT, usage=USAGE),
+    )
+    chat.play("Where do we stand?")
+    editor.wait(partial(_has_marks, editor, chat.buffer), why="the colours of the code")
     editor.screen()
 
 
@@ -217,6 +271,7 @@ def tried(editor: Editor, server: ModelServer) -> None:
 
 SCENES: dict[str, Scene] = {
     "chat": chat,
+    "answer": answer,
     "prompt": prompt,
     "attached": attached,
     "streaming": streaming,

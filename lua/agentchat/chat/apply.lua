@@ -1,7 +1,6 @@
 --- Applies the drawing operations of Python, a batch at a time.
 local activity = require('agentchat.chat.activity')
 local events = require('agentchat.events')
-local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
 local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
@@ -68,10 +67,10 @@ end
 
 --- Writes to the buffer: nothing of it can be undone, and only windows at the end scroll.
 local function write(chat, act)
-  local views, header, queued = window.at_end(chat.buf), marks.header(chat), #chat.outbox
+  local followers, queued = window.at_end(chat.buf), #chat.outbox
   activity.reset(chat)
   undo.write_as_agent(chat, act)
-  window.follow(chat.buf, views, header)
+  window.follow(chat.buf, followers)
   if chat.activity then activity.draw(chat) end
   if #chat.outbox ~= queued then prompt.refresh(chat) end
 end

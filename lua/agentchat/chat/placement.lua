@@ -10,6 +10,7 @@ local M = {}
 local api = vim.api
 
 local NARROW = 60 -- columns of a screen on which two windows side by side are of no use
+local NARROW_HEIGHT = 2 / 3 -- of the screen, of a chat below the file
 local FLOAT = { width = 0.8, height = 0.8 }
 local FLOAT_Z = 40 -- below the floats of the chat
 
@@ -43,6 +44,8 @@ local function resize(win, ui, horizontal)
   if horizontal and height then
     api.nvim_win_set_height(win, height)
     vim.wo[win].winfixheight = true
+  elseif horizontal and vim.o.columns < NARROW then
+    api.nvim_win_set_height(win, cells(NARROW_HEIGHT, vim.o.lines))
   elseif not horizontal and width then
     api.nvim_win_set_width(win, width)
     vim.wo[win].winfixwidth = true

@@ -43,45 +43,44 @@ function M.find(buf)
 end
 
 --- Windows whose cursor is on the last line: the only ones that scroll.
+---@return integer[]
 function M.at_end(buf)
-  local last, out = api.nvim_buf_line_count(buf), {}
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    if api.nvim_win_get_cursor(win)[1] == last then
-      local info = vim.fn.getwininfo(win)[1]
-      table.insert(out, { win = win, top = info.topline, last = last })
-    end
-  end
-  return out
-end
-
---- The first line to show so that the last one is at the bottom.
----@param top integer no line before this one is looked at
-local function bottom_top(win, top)
-  local room, line = vim.fn.getwininfo(win)[1].height, vim.fn.line('$')
-  while line >= top do
-    local folded = vim.fn.foldclosed(line)
-    if folded > 0 then line = folded end
-    local range = { start_row = line - 1, end_row = line - 1 }
-    room = room - (folded > 0 and 1 or api.nvim_win_text_height(win, range).all)
-    if room < 0 then return line + 1 end
-    line = line - 1
-  end
-  return top
-end
-
---- Scrolls the windows that were at the end, no further than they need.
----@param header integer row of the prompt's header before the write
-function M.follow(buf, views, header)
   local last = api.nvim_buf_line_count(buf)
-  for _, view in ipairs(views) do
-    if api.nvim_win_is_valid(view.win) and api.nvim_win_get_buf(view.win) == buf then
-      local top = view.top > header + 1 and view.top + last - view.last or view.top
-      api.nvim_win_call(
-        view.win,
-        function()
-          vim.fn.winrestview({ topline = math.min(bottom_top(view.win, top), last), skipcol = 0 })
-        end
-      )
+  return vim.tbl_filter(
+    function(win) return api.nvim_win_get_cursor(win)[1] == last end,
+    vim.fn.win_findbuf(buf)
+  )
+end
+
+--- The cells that a line takes, virtual lines above it included; of a closed fold, that of its text.
+---@return { all: integer, fill: integer }
+local function height_of(win, line)
+  if vim.fn.foldclosed(line) > 0 then return { all = 1, fill = 0 } end
+  return api.nvim_win_text_height(win, { start_row = line - 1, end_row = line - 1 })
+end
+
+--- The view of the current window in which the last line is at the bottom.
+local function bottom_view(win)
+  local room, line = vim.fn.getwininfo(win)[1].height, vim.fn.line('$')
+  local view = { topline = line, topfill = 0, skipcol = 0 }
+  while line >= 1 do
+    local height = height_of(win, line)
+    room = room - height.all
+    if room + height.fill < 0 then return view end
+    local first = vim.fn.foldclosed(line)
+    view.topline, view.topfill = first > 0 and first or line, height.fill + math.min(room, 0)
+    if room <= 0 then return view end
+    line = view.topline - 1
+  end
+  return view
+end
+
+--- Scrolls windows to the end.
+---@param wins integer[]
+function M.follow(buf, wins)
+  for _, win in ipairs(wins) do
+    if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == buf then
+      api.nvim_win_call(win, function() vim.fn.winrestview(bottom_view(win)) end)
     end
   end
 end
@@ -98,10 +97,11 @@ function M.write_above(buf, write)
   local added = api.nvim_buf_line_count(buf) - last
   for win, view in pairs(views) do
     local shows_all = view.topline == 1 and view.lnum == last
-    api.nvim_win_call(win, function()
-      local top = shows_all and bottom_top(win, 1) or view.topline + added
-      vim.fn.winrestview({ topline = top, skipcol = shows_all and 0 or view.skipcol })
-    end)
+    local moved = { topline = view.topline + added, skipcol = view.skipcol }
+    api.nvim_win_call(
+      win,
+      function() vim.fn.winrestview(shows_all and bottom_view(win) or moved) end
+    )
   end
 end
 

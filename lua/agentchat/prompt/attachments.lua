@@ -66,7 +66,8 @@ end
 local function rows(chat)
   local first, _, details = marks.find(chat.buf, chat.attached.mark)
   local header = marks.header(chat)
-  if not first then return header, header end
+  -- The mark of an empty list stays behind what is written above the prompt, and its end before it.
+  if not first or details.end_row <= first then return header, header end
   return math.min(first, header), math.min(details.end_row, header)
 end
 

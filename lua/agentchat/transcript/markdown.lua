@@ -64,6 +64,14 @@ end
 SHAPES.list_marker_plus = SHAPES.list_marker_minus
 SHAPES.list_marker_star = SHAPES.list_marker_minus
 
+function SHAPES.task_list_marker_checked(_, _, first, last)
+  return decorations.conceal(first, last, '✓')
+end
+
+function SHAPES.task_list_marker_unchecked(_, _, first, last)
+  return decorations.conceal(first, last, '○')
+end
+
 function SHAPES.thematic_break(_, _, first, last)
   return decorations.replace(first, last, '─') .. ' ' .. decorations.rule(last)
 end

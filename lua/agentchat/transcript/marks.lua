@@ -6,6 +6,8 @@ M.ns = vim.api.nvim_create_namespace('agentchat.regions')
 --- Header of the prompt region, the last header of the buffer.
 M.HEADER = '## You'
 
+local BAR = '▌' -- what the marks of a header are shown as: a heading of the text has none
+
 local api = vim.api
 
 --- Row of an extmark, or nil when it or its text was deleted.
@@ -16,6 +18,13 @@ function M.find(buf, id)
   local mark = api.nvim_buf_get_extmark_by_id(buf, M.ns, id, { details = true })
   if not mark[1] or mark[3].invalid then return nil end
   return mark[1], mark[2], mark[3]
+end
+
+--- Shows the marks of the header in a row as a bar.
+function M.draw_bar(buf, ns, row, group)
+  local bar =
+    { end_col = #'##', conceal = BAR, hl_group = group, invalidate = true, strict = false }
+  api.nvim_buf_set_extmark(buf, ns, row, 0, bar)
 end
 
 local function mark_header(chat, row)

@@ -107,6 +107,7 @@ local function mark_header(chat, role, row)
     undo_restore = true,
   })
   chat.transcript.headers[id] = role
+  marks.draw_bar(chat.buf, look, row, GROUPS[role])
 end
 
 --- Where the next piece of text goes, if a text is being written and the user left its end alone.
@@ -272,8 +273,10 @@ function M.prepend(chat, part, write_messages)
   end
   state.pen = state.above
   write_messages()
-  if part.last then end_part(chat) end
-  below.role = below.role or state.pen.role
+  if part.last then
+    end_part(chat)
+    below.role = below.role or state.pen.role
+  end
   state.pen = below
 end
 

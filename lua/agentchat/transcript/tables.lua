@@ -61,6 +61,11 @@ local function widest(rows)
   return widths
 end
 
+---@param widths integer[] of the columns; empty if they are not aligned
+local function missing_cells(widths, column, cell)
+  return math.max(0, (widths[column] or 0) - cell.width)
+end
+
 local function pad_cell(out, cell, missing, side)
   local before = side == 'right' and missing or side == 'center' and math.floor(missing / 2) or 0
   if before > 0 then table.insert(out, decorations.pad(cell.first, before)) end
@@ -76,7 +81,7 @@ local function rule_row(cells, bars, widths)
   end
   for i, cell in ipairs(cells) do
     table.insert(out, decorations.replace(cell.first, cell.last, '─'))
-    local missing = widths[i] - cell.width
+    local missing = missing_cells(widths, i, cell)
     if missing > 0 then table.insert(out, decorations.pad(cell.last, missing, '─')) end
   end
   return table.concat(out, ' ')
@@ -88,13 +93,13 @@ local function text_row(cells, bars, widths, sides)
     table.insert(out, decorations.conceal(bar, bar + 1, '│'))
   end
   for i, cell in ipairs(cells) do
-    pad_cell(out, cell, widths[i] - cell.width, sides[i])
+    pad_cell(out, cell, missing_cells(widths, i, cell), sides[i])
   end
   return table.concat(out, ' ')
 end
 
---- Adds to the decorations of each line what aligns the columns. A table that is wider than `room`,
---- and lines that are no table, stay as they are.
+--- Adds to the decorations of each line its bars, and what aligns the columns unless the table is then
+--- wider than `room`. Lines that are no table stay as they are.
 ---@param lines string[]
 ---@param marks string[] decorations of each line, changed
 ---@param room integer cells
@@ -113,7 +118,7 @@ function M.align(lines, marks, room, pause)
   for _, width in ipairs(widths) do
     wide = wide + width + 1
   end
-  if wide > room then return end
+  if wide > room then widths = {} end
   for i, cells in ipairs(rows) do
     local added = i == 2 and rule_row(cells, bars[i], widths)
       or text_row(cells, bars[i], widths, sides)

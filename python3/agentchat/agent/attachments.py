@@ -190,7 +190,7 @@ class Attachments:
     async def _attach_symbol(self, name: str) -> Attachment:
         """Return the definitions of a name."""
         pattern = definition_pattern(name)
-        search = grep.GrepArguments.model_validate({"pattern": pattern, "limit": MOST_DEFINITIONS})
+        search = grep.GrepArguments(pattern=pattern, limit=MOST_DEFINITIONS)
         found = (await grep.run(search, self._context)).text
         places = [match for line in found.splitlines() if (match := _PLACE.match(line))]
         if not places:

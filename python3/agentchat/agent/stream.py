@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic_core import from_json
-
 from agentchat.core.errors import UserError
 from agentchat.core.messages import (
     History,
@@ -348,6 +346,9 @@ def _note(reply: Reply) -> str:
 
 
 def _partial_object(arguments: str) -> dict[str, Any]:
+    # Slow to load, and of no use before a model writes a call.
+    from pydantic_core import from_json
+
     try:
         value = from_json(arguments or "{}", allow_partial="trailing-strings", allow_inf_nan=False)
     except ValueError:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from agentchat.core.tools.tool import ArgumentError
@@ -22,11 +24,27 @@ TYPES: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
+NAMES = {"array": "list"}
+"""The names of types in messages, where they are not those of the schema."""
+
+BOUNDS: Mapping[str, tuple[str, Callable[[Any, Any], bool], str]] = {
+    "minimum": ("number", operator.ge, "Input should be greater than or equal to {}"),
+    "maximum": ("number", operator.le, "Input should be less than or equal to {}"),
+    "exclusiveMinimum": ("number", operator.gt, "Input should be greater than {}"),
+    "minLength": (
+        "string",
+        lambda text, least: len(text) >= least,
+        "Input should have a length of {} or more",
+    ),
+}
+"""By keyword: the type it is for, whether a value keeps to the bound, and the reason if not."""
+
+
 class JsonSchemaArguments:
     """A JSON Schema of an object as ``core.tools.tool.Arguments``.
 
     Checked are the keywords that most schemas consist of: type, enum, required, properties,
-    additionalProperties and items. Others are left to the tool.
+    additionalProperties, items and bounds. Others are left to the tool.
     """
 
     def __init__(self, schema: Any) -> None:
@@ -39,9 +57,9 @@ class JsonSchemaArguments:
 
     def parse(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments; raises ArgumentError."""
-        problems = tuple(_problems(self._schema, value, ""))
-        if problems:
-            raise ArgumentError(problems)
+        found = tuple(problems(self._schema, value))
+        if found:
+            raise ArgumentError(found)
         return dict(value)
 
 
@@ -63,22 +81,25 @@ def _shape(value: Any) -> Any:
     return value if isinstance(value, bool) else fill_empty_tables(value)
 
 
-def _problems(schema: Any, value: Any, place: str) -> Iterator[tuple[str, str]]:
-    """Yield the place and the reason of each problem."""
+def problems(schema: Any, value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the place and the reason of each problem of a value."""
     if not isinstance(schema, Mapping):
         return
     where = place or "arguments"
     kinds = schema.get("type")
     kinds = [kinds] if isinstance(kinds, str) else kinds or []
     if kinds and not any(_is_kind(value, kind) for kind in kinds):
-        yield where, f"Input should be of type {' or '.join(kinds)}"
+        names = " or ".join(NAMES.get(kind, kind) for kind in kinds)
+        yield where, f"Input should be a valid {names}"
     elif "enum" in schema and value not in schema["enum"]:
         yield where, f"Input should be one of {', '.join(map(repr, schema['enum']))}"
     elif isinstance(value, Mapping):
         yield from _field_problems(schema, value, place)
     elif isinstance(value, list):
         for number, item in enumerate(value):
-            yield from _problems(schema.get("items"), item, f"{place}[{number}]")
+            yield from problems(schema.get("items"), item, f"{place}[{number}]")
+    else:
+        yield from ((where, reason) for reason in _bound_problems(schema, value))
 
 
 def _field_problems(
@@ -91,7 +112,7 @@ def _field_problems(
             yield f"{prefix}{name}", "Field required"
     for name, item in value.items():
         if name in properties:
-            yield from _problems(properties[name], item, f"{prefix}{name}")
+            yield from problems(properties[name], item, f"{prefix}{name}")
         elif schema.get("additionalProperties") is False:
             yield f"{prefix}{name}", "Extra inputs are not permitted"
 
@@ -99,6 +120,14 @@ def _field_problems(
 def _is_kind(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
-    if kind == "integer" and isinstance(value, float) and not value.is_integer():
-        return False
+    if isinstance(value, float) and not (math.isfinite(value) and kind != "integer"):
+        return kind == "integer" and value.is_integer()
     return isinstance(value, TYPES.get(kind, object))
+
+
+def _bound_problems(schema: Mapping[str, Any], value: Any) -> Iterator[str]:
+    """Yield which bounds a number or a text does not keep to."""
+    for keyword, (kind, keeps, reason) in BOUNDS.items():
+        bound = schema.get(keyword)
+        if _is_kind(value, kind) and _is_kind(bound, "number") and not keeps(value, bound):
+            yield reason.format(bound)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
-
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.todo import TodoItem, TodoStatus
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.format import count_summary
-from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 MOST_ITEMS = 50
 STATUSES: Final[Mapping[str, TodoStatus]] = {
@@ -24,42 +23,39 @@ STATUSES: Final[Mapping[str, TodoStatus]] = {
 """The names of models that know another tool of this kind, too."""
 
 
+@frozen
 class TodoArgument(ToolArguments):
     """One item; what other tools of this kind take beside it, as a priority, is left out."""
 
-    model_config = ConfigDict(extra="ignore")
+    content: Annotated[str, "What is to be done, in one line", {"minLength": 1}]
+    status: Annotated[str, "pending, running or done"] = "pending"
 
-    content: str = Field(min_length=1, description="What is to be done, in one line")
-    status: str = Field("pending", description="pending, running or done")
-
-    @model_validator(mode="before")
     @classmethod
-    def _rename_text(cls, value: Any) -> Any:
+    def normalize(cls, value: Any) -> Any:
+        """Return the item with the fields that it has here."""
         if isinstance(value, str):
             return {"content": value}
-        if isinstance(value, Mapping) and "content" not in value and "text" in value:
-            return {**value, "content": value["text"]}
-        return value
+        if not isinstance(value, Mapping):
+            return value
+        named = {"content": value["text"], **value} if "text" in value else value
+        return {name: named[name] for name in ("content", "status") if name in named}
 
-    @field_validator("status")
-    @classmethod
-    def _refuse_unknown(cls, value: str) -> str:
-        if value not in STATUSES:
-            raise ValueError("must be pending, running or done.")
-        return value
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield what the schema cannot say."""
+        if self.status not in STATUSES:
+            yield "status", "must be pending, running or done."
 
 
+@frozen
 class TodoArguments(ToolArguments):
     """What ``todo`` takes."""
 
-    todos: list[TodoArgument] = Field(description="The whole list, in the order of the work")
+    todos: Annotated[list[TodoArgument], "The whole list, in the order of the work"]
 
-    @field_validator("todos")
-    @classmethod
-    def _refuse_many(cls, value: list[TodoArgument]) -> list[TodoArgument]:
-        if len(value) > MOST_ITEMS:
-            raise ValueError(f"at most {MOST_ITEMS} items: write larger steps.")
-        return value
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield what the schema cannot say."""
+        if len(self.todos) > MOST_ITEMS:
+            yield "todos", f"at most {MOST_ITEMS} items: write larger steps."
 
 
 async def run(arguments: TodoArguments, context: ToolContext) -> ToolOutput:
@@ -85,7 +81,7 @@ TOOL = Tool(
         "Write your todo list, which the user sees above the prompt and may edit. Each call sends "
         "the whole list. Keep one item running while you work, and set it to done when it is."
     ),
-    arguments=PydanticArguments(TodoArguments),
+    arguments=ValueArguments(TodoArguments),
     steps=(run,),
     metadata=Metadata(
         read_only=True,

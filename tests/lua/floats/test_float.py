@@ -113,21 +113,33 @@ def test_a_very_long_text_is_shown_at_once_and_coloured_to_its_end(desk: Desk) -
     desk.editor.wait(lambda: "-9000 of 9000" in desk.editor.floats()[0].footer)
 
 
-LOST = """
-    local highlights = require('agentchat.highlights')
-    local words = { 'Normal', 'AgentChatTitle', 'AgentChatKey', 'AgentChatWarning' }
-    return vim.iter({ 'AgentChatFloat', 'AgentChatBorder' }):filter(function(name)
-      local background = vim.api.nvim_get_hl(0, { name = name, link = false }).bg
-      return not highlights.legible(words, background)
-    end):totable()
+CONTRAST = """
+    vim.o.background = select(2, ...)
+    vim.cmd.colorscheme((...))
+    local highlights, least = require('agentchat.highlights'), 21
+    local function measure(words, background)
+      local back = vim.api.nvim_get_hl(0, { name = background, link = false }).bg
+      local names = vim.tbl_map(function(word) return 'AgentChat' .. word end, words)
+      least = math.min(least, highlights.contrast(names, back))
+    end
+    measure({ 'Done', 'Failed', 'Running', 'Waiting', 'Note', 'Error', 'Placeholder' }, 'Normal')
+    for _, background in ipairs({ 'AgentChatFloat', 'AgentChatBorder' }) do
+      measure({ 'Title', 'Key', 'Warning', 'Fact' }, background)
+    end
+    return least
 """
 
 
-@pytest.mark.parametrize("scheme", ["default", "habamax", "quiet", "desert", "blue", "lunaperche"])
-def test_in_a_float_words_can_be_told_from_what_is_behind_them(desk: Desk, scheme: str) -> None:
-    desk.editor.command(f"set background=dark | colorscheme {scheme}")
-    desk.ask()
-    assert not desk.editor.lua(LOST)
+@pytest.mark.parametrize("background", ["dark", "light"])
+def test_words_can_be_told_from_what_is_behind_them(desk: Desk, background: str) -> None:
+    schemes = ["default", "habamax", "quiet", "desert", "blue", "lunaperche", "retrobox", "morning"]
+    ratios = {name: desk.editor.lua(CONTRAST, name, background) for name in schemes}
+    assert {name: ratio for name, ratio in ratios.items() if ratio < 2.5} == {}
+
+
+def test_a_group_that_the_user_has_set_stays(desk: Desk) -> None:
+    desk.editor.command("highlight link AgentChatDone Search | doautocmd ColorScheme")
+    assert desk.editor.request("nvim_get_hl", 0, {"name": "AgentChatDone"}) == {"link": "Search"}
 
 
 def test_a_float_has_the_colours_that_can_be_read(desk: Desk) -> None:

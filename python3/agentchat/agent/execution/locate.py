@@ -5,10 +5,8 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
-
-from pydantic import BaseModel
 
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
@@ -19,6 +17,7 @@ from agentchat.core.tools.ports import FileTarget, Workspace, Zone
 from agentchat.core.tools.tool import Access, Condition, Tool
 from agentchat.core.turn.chat import Chat
 from agentchat.core.urls import parse_url
+from agentchat.tools.arguments import ToolArguments
 from agentchat.workspace.shfmt import parse_shell
 
 log = logging.getLogger(__name__)
@@ -129,8 +128,9 @@ async def _condition(call: ValidCall, option: str, *, in_doubt: bool) -> bool | 
 def _plain_arguments(call: ValidCall) -> Mapping[str, Any]:
     """Return the arguments as JSON data, with the tool's defaults where they are known."""
     match call.arguments:
-        case BaseModel() as model:
-            return model.model_dump(mode="json", exclude_none=True)
+        case ToolArguments() as shape:
+            fields = asdict(shape)
+            return {name: value for name, value in fields.items() if value is not None}
         case Mapping() as arguments:
             return arguments
     return call.raw_arguments

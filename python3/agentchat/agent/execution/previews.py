@@ -83,7 +83,7 @@ class Previews:
             id = f"{source}-{uuid.uuid4().hex}"
             workspace = JournaledWorkspace(self._workspace, self._journal, id)
             applied = await (self._overlay if in_overlay else workspace).apply(preview.change)
-            headline = preview.headline or f"Applied {preview.change.summary()}."
+            headline = preview.headline or f"Applied {label.partition(': ')[2] or label}."
             notes = [note for file in applied for note in apply_notes(file)]
             return ToolOutput("\n".join([headline, *notes]))
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from pydantic import Field
+from typing import Annotated, Any
 
 from agentchat.agent.prompts.command_files import read_markdown, shown_path
 from agentchat.core.errors import ToolError, UserError
@@ -17,6 +15,7 @@ from agentchat.core.prompts.front_matter import FrontMatterError
 from agentchat.core.prompts.skill import FILE, Skill, parse_skill
 from agentchat.core.tools.registry import SKILL, Registry
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.custom.declaration.files import (
     FileProblem,
     Source,
@@ -25,7 +24,6 @@ from agentchat.tools.custom.declaration.files import (
     stamp,
 )
 from agentchat.tools.format import argument_text
-from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 PROJECT_FOLDERS = (".agentchat/skills", ".agents/skills", ".claude/skills")
 """Folders of a project, the nearest first."""
@@ -162,10 +160,11 @@ def _other_files(folder: Path) -> Iterator[str]:
                 yield os.path.normpath(os.path.join(relative, name))
 
 
+@frozen
 class SkillArguments(ToolArguments):
     """What ``skill`` takes."""
 
-    name: str = Field(min_length=1, description="The name of the skill")
+    name: Annotated[str, "The name of the skill", {"minLength": 1}]
 
 
 def skill_tool(skills: Skills) -> Tool:
@@ -180,7 +179,7 @@ def skill_tool(skills: Skills) -> Tool:
     return Tool(
         name=SKILL,
         description="Read the instructions of a skill. Do it before you begin a task of its kind.",
-        arguments=PydanticArguments(SkillArguments),
+        arguments=ValueArguments(SkillArguments),
         steps=(run,),
         metadata=Metadata(
             concurrency_safe=True,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from pydantic import Field, field_validator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import Annotated, Any
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.ports import AnswerOption, UserQuestion
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.format import argument_text
-from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 NO_EDITOR = (
     "The user cannot be asked: this chat runs without an editor. Decide yourself and state what "
@@ -19,42 +19,41 @@ NO_EDITOR = (
 )
 
 
+@frozen
 class OptionArgument(ToolArguments):
     """One answer to choose."""
 
-    label: str = Field(min_length=1, description="The answer, in a few words")
-    description: str = Field("", description="What choosing it means")
+    label: Annotated[str, "The answer, in a few words", {"minLength": 1}]
+    description: Annotated[str, "What choosing it means"] = ""
 
 
+@frozen
 class QuestionArgument(ToolArguments):
     """One question."""
 
-    question: str = Field(min_length=1, description="The question")
-    header: str = Field("", description="The topic, in one or two words")
-    options: list[OptionArgument] = Field(
-        [], description="Answers to choose from; without options the user writes an answer"
-    )
-    multi_select: bool = Field(False, description="Let the user choose several options")
+    question: Annotated[str, "The question", {"minLength": 1}]
+    header: Annotated[str, "The topic, in one or two words"] = ""
+    options: Annotated[
+        list[OptionArgument], "Answers to choose from; without options the user writes an answer"
+    ] = field(default_factory=list)
+    multi_select: Annotated[bool, "Let the user choose several options"] = False
 
-    @field_validator("options")
-    @classmethod
-    def _refuse_duplicates(cls, value: list[OptionArgument]) -> list[OptionArgument]:
-        if len({option.label for option in value}) < len(value):
-            raise ValueError("the labels of the options must differ.")
-        return value
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield what the schema cannot say."""
+        if len({option.label for option in self.options}) < len(self.options):
+            yield "options", "the labels of the options must differ."
 
 
+@frozen
 class AskArguments(ToolArguments):
     """What ``ask`` takes."""
 
-    questions: list[QuestionArgument] = Field(description="Questions, asked in this order")
+    questions: Annotated[list[QuestionArgument], "Questions, asked in this order"]
 
-    @field_validator("questions")
-    @classmethod
-    def _refuse_empty(cls, value: list[QuestionArgument]) -> list[QuestionArgument]:
-        if not value:
-            raise ValueError("questions must contain at least one question.")
-        return value
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield what the schema cannot say."""
+        if not self.questions:
+            yield "questions", "questions must contain at least one question."
 
 
 async def run(arguments: AskArguments, context: ToolContext) -> ToolOutput:
@@ -107,7 +106,7 @@ TOOL = Tool(
         "Ask the user one or more questions, each with options to choose from or answered in "
         "their own words, and wait for the answers."
     ),
-    arguments=PydanticArguments(AskArguments),
+    arguments=ValueArguments(AskArguments),
     steps=(run,),
     metadata=Metadata(
         aliases=("ask_questions",),

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-from pydantic import Field
+from typing import Annotated, Any
 
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.text_file import LARGEST_EDIT, why_not_text
@@ -25,6 +23,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.astgrep.program import AstGrep, Match, Op, SearchResult, SourceSelection
 from agentchat.tools.astgrep.rewrite import (
     Rewrite,
@@ -45,7 +44,6 @@ from agentchat.tools.format import (
     count_summary,
     limit_notice,
 )
-from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
 REPLACEMENTS = 1_000
 """The most replacements of a call that sets no limit."""
@@ -57,29 +55,29 @@ _ALL_CHECKED = 40
 SYNTAX = "syntax error; the file is skipped"
 
 
+@frozen
 class OpArgument(ToolArguments):
     """One rewrite."""
 
-    pat: str = Field(description="Code pattern; $A is one node, $$$ARGS any number of nodes")
-    out: str = Field(description="Code in its place; it may use the pattern's metavariables")
+    pat: Annotated[str, "Code pattern; $A is one node, $$$ARGS any number of nodes"]
+    out: Annotated[str, "Code in its place; it may use the pattern's metavariables"]
 
 
+@frozen
 class AstEditArguments(ToolArguments):
     """What ``ast_edit`` takes."""
 
-    ops: list[OpArgument] = Field(
-        description="Rewrites; all match the original text and must not overlap"
-    )
-    path: str | None = Field(
-        None, description="File, directory or pattern like pkgs/*/src; the workspace by default"
-    )
-    glob: str | None = Field(None, description="Only files that fit, like **/*.ts")
-    lang: str | None = Field(
-        None, description="Language, like python; by default each file's own by its extension"
-    )
-    limit: WholeNumber | None = Field(
-        None, ge=1, description=f"The most replacements; {REPLACEMENTS} by default"
-    )
+    ops: Annotated[list[OpArgument], "Rewrites; all match the original text and must not overlap"]
+    path: Annotated[
+        str | None, "File, directory or pattern like pkgs/*/src; the workspace by default"
+    ] = None
+    glob: Annotated[str | None, "Only files that fit, like **/*.ts"] = None
+    lang: Annotated[
+        str | None, "Language, like python; by default each file's own by its extension"
+    ] = None
+    limit: Annotated[
+        int | None, f"The most replacements; {REPLACEMENTS} by default", {"minimum": 1}
+    ] = None
 
 
 @frozen
@@ -306,7 +304,7 @@ TOOL = Tool(
         "are skipped. Data and markup files (JSON, YAML, HTML, CSS) are searched only if lang or "
         "glob names them."
     ),
-    arguments=PydanticArguments(AstEditArguments),
+    arguments=ValueArguments(AstEditArguments),
     steps=(run,),
     metadata=Metadata(
         confined=True,

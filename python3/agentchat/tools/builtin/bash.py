@@ -6,9 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
-
-from pydantic import Field
+from typing import Annotated, Any
 
 from agentchat.core.frozen import frozen
 from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, KIB, RESULT_BYTES
@@ -20,13 +18,13 @@ from agentchat.core.text import (
 )
 from agentchat.core.tools.ports import Command, ProcessResult
 from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.format import (
     TerminalText,
     argument_text,
     strip_terminal_codes,
     truncation_details,
 )
-from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "TMPDIR", "TZ")
 """Variables of the machine that a command gets; others may contain secrets or run code."""
@@ -49,22 +47,22 @@ PROGRESS_SECONDS = 1 / 30
 PROGRESS_BYTES = 16 * KIB
 
 
+@frozen
 class BashArguments(ToolArguments):
     """What ``bash`` takes."""
 
-    command: str = Field(min_length=1, description="The command, run by a fresh shell")
-    timeout: float | None = Field(
-        None,
-        gt=0,
-        allow_inf_nan=False,
-        description=f"Seconds after which it is killed; {BASH_SECONDS} by default",
-    )
-    network: bool = Field(
-        False, description="Ask the user for the network, where commands have none (stage mode)"
-    )
-    cwd: str | None = Field(
-        None, min_length=1, description="Directory to run it in; the working directory by default"
-    )
+    command: Annotated[str, "The command, run by a fresh shell", {"minLength": 1}]
+    timeout: Annotated[
+        float | None,
+        f"Seconds after which it is killed; {BASH_SECONDS} by default",
+        {"exclusiveMinimum": 0},
+    ] = None
+    network: Annotated[
+        bool, "Ask the user for the network, where commands have none (stage mode)"
+    ] = False
+    cwd: Annotated[
+        str | None, "Directory to run it in; the working directory by default", {"minLength": 1}
+    ] = None
 
 
 async def run(arguments: BashArguments, context: ToolContext) -> ToolOutput:
@@ -250,7 +248,7 @@ TOOL = Tool(
         "together; of a long output the head and tail. The command is killed after timeout seconds "
         f"({BASH_SECONDS} by default), its background processes when it ends."
     ),
-    arguments=PydanticArguments(BashArguments),
+    arguments=ValueArguments(BashArguments),
     steps=(run,),
     metadata=Metadata(
         confined=True,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
-
-from pydantic import Field
+from typing import Annotated, Any
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.ports import BufferState, FileTarget
 from agentchat.core.tools.tool import (
     Capability,
@@ -19,15 +18,16 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import apply_file_change, locate_file, read_for_change, writes_path
 from agentchat.tools.format import argument_text
-from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
+@frozen
 class DeleteArguments(ToolArguments):
     """What ``delete`` takes."""
 
-    path: str = Field(description="Path of the file, relative to the workspace or absolute")
+    path: Annotated[str, "Path of the file, relative to the workspace or absolute"]
 
 
 async def dry_run(arguments: DeleteArguments, context: ToolContext) -> DryRunResult:
@@ -75,7 +75,7 @@ def render_call(given: Mapping[str, Any]) -> str:
 TOOL = Tool(
     name="delete",
     description="Delete a file. Directories are not deleted.",
-    arguments=PydanticArguments(DeleteArguments),
+    arguments=ValueArguments(DeleteArguments),
     steps=(run,),
     metadata=Metadata(
         confined=True,

@@ -5,37 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
-
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import DIAGNOSTICS
 from agentchat.core.text import escape_line
 from agentchat.core.tools.ports import Diagnostic
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import locate_existing, reads_path
 from agentchat.tools.format import add_notices, argument_text
-from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 ELSEWHERE = "There are no diagnostics: the files are on {host}. Run a linter there with bash."
 NO_EDITOR = "There are no diagnostics: this chat runs without an editor. Run a linter with bash."
 
 _SPELLINGS = {"warn": "warning", "information": "info"}
 
-
-def _normalize(value: Any) -> Any:
-    return _SPELLINGS.get(value.lower(), value.lower()) if isinstance(value, str) else value
+Severity = Literal["error", "warning", "info", "hint"]
 
 
-Severity = Annotated[Literal["error", "warning", "info", "hint"], BeforeValidator(_normalize)]
-
-
+@frozen
 class DiagnosticsArguments(ToolArguments):
     """What ``diagnostics`` takes."""
 
-    path: str | None = Field(None, description="File or directory; the workspace by default")
-    severity: Severity | None = Field(
-        None, description="Only diagnostics of this severity or worse; all by default"
-    )
+    path: Annotated[str | None, "File or directory; the workspace by default"] = None
+    severity: Annotated[
+        Severity | None, "Only diagnostics of this severity or worse; all by default"
+    ] = None
+
+    @classmethod
+    def normalize(cls, value: Any) -> Any:
+        """Return the arguments with our name of the severity."""
+        severity = value.get("severity")
+        if not isinstance(severity, str):
+            return value
+        return {**value, "severity": _SPELLINGS.get(severity.lower(), severity.lower())}
 
 
 async def run(arguments: DiagnosticsArguments, context: ToolContext) -> ToolOutput:
@@ -75,7 +78,7 @@ TOOL = Tool(
         "List what language servers and linters report on files that are open in the editor, as "
         f"PATH:LINE:COL: SEVERITY: MESSAGE. At most {DIAGNOSTICS}."
     ),
-    arguments=PydanticArguments(DiagnosticsArguments),
+    arguments=ValueArguments(DiagnosticsArguments),
     steps=(run,),
     metadata=Metadata(
         concurrency_safe=True,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from typing import Any
-
-from pydantic import Field, field_validator, model_validator
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange, ReplacedLines
 from agentchat.core.diff.text_file import decode, encode
 from agentchat.core.edit.match import Edit, EditError, EditOutcome, apply_edits
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import (
     Capability,
@@ -21,6 +20,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import (
     apply_file_change,
     locate_file,
@@ -29,7 +29,6 @@ from agentchat.tools.files import (
     writes_path,
 )
 from agentchat.tools.format import argument_text, count_summary
-from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 _SPELLINGS = {
     "oldText": "old_text",
@@ -41,38 +40,39 @@ _SPELLINGS = {
 _FIELDS = ("old_text", "new_text", "replace_all")
 
 
+@frozen
 class ReplacementArgument(ToolArguments):
     """One replacement."""
 
-    old_text: str = Field(description="Literal text that occurs exactly once in the file")
-    new_text: str = Field(description="Literal text that replaces it; empty removes old_text")
-    replace_all: bool = Field(False, description="Replace every occurrence")
+    old_text: Annotated[str, "Literal text that occurs exactly once in the file"]
+    new_text: Annotated[str, "Literal text that replaces it; empty removes old_text"]
+    replace_all: Annotated[bool, "Replace every occurrence"] = False
 
-    @model_validator(mode="before")
     @classmethod
-    def _normalize(cls, value: Any) -> Any:
+    def normalize(cls, value: Any) -> Any:
+        """Return an object with our names of its fields."""
         return normalize_names(value)
 
 
+@frozen
 class EditArguments(ToolArguments):
     """What ``edit`` takes."""
 
-    path: str = Field(description="Path of the file, relative to the workspace or absolute")
-    edits: list[ReplacementArgument] = Field(
-        description="Replacements; all are matched against the file as it is now"
-    )
+    path: Annotated[str, "Path of the file, relative to the workspace or absolute"]
+    edits: Annotated[
+        list[ReplacementArgument], "Replacements; all are matched against the file as it is now"
+    ]
 
-    @model_validator(mode="before")
     @classmethod
-    def _normalize(cls, value: Any) -> Any:
+    def normalize(cls, value: Any) -> Any:
+        """Return the arguments with ``edits`` as a list."""
         return normalize_edits(value)
 
-    @field_validator("edits")
-    @classmethod
-    def _refuse_empty(cls, value: list[ReplacementArgument]) -> list[ReplacementArgument]:
-        if not value:
-            raise ValueError("edits must contain at least one replacement. Nothing was changed.")
-        return value
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield what the schema cannot say."""
+        if not self.edits:
+            reason = "edits must contain at least one replacement. Nothing was changed."
+            yield "edits", reason
 
 
 def normalize_names(value: Any) -> Any:
@@ -163,7 +163,7 @@ TOOL = Tool(
         "give enough surrounding text, and no line numbers. All edits of a call are matched "
         "against the file as it is, must not overlap, and are made all or none."
     ),
-    arguments=PydanticArguments(EditArguments),
+    arguments=ValueArguments(EditArguments),
     steps=(run,),
     metadata=Metadata(
         confined=True,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
-
+from agentchat.core.frozen import frozen
 from agentchat.core.globs import matcher
 from agentchat.core.limits import FIND_RESULTS
 from agentchat.core.text import escape_line
 from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import locate_directory, reads_path
 from agentchat.tools.format import (
     add_notices,
@@ -20,20 +20,20 @@ from agentchat.tools.format import (
     limit_notice,
     truncation_details,
 )
-from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search.walk import list_files
 
 
+@frozen
 class FindArguments(ToolArguments):
     """What ``find`` takes."""
 
-    pattern: str = Field(
-        min_length=1, description="Glob like *.py; with a / it matches the path, like src/**/*.py"
-    )
-    path: str | None = Field(None, description="Directory; the workspace by default")
-    limit: WholeNumber | None = Field(
-        None, ge=1, description=f"The most paths to return; {FIND_RESULTS} by default"
-    )
+    pattern: Annotated[
+        str, "Glob like *.py; with a / it matches the path, like src/**/*.py", {"minLength": 1}
+    ]
+    path: Annotated[str | None, "Directory; the workspace by default"] = None
+    limit: Annotated[
+        int | None, f"The most paths to return; {FIND_RESULTS} by default", {"minimum": 1}
+    ] = None
 
 
 async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
@@ -70,7 +70,7 @@ TOOL = Tool(
         "Find files by a glob pattern. Returns paths relative to the workspace, sorted; hidden "
         f"files included, ignored files left out. At most {FIND_RESULTS} results."
     ),
-    arguments=PydanticArguments(FindArguments),
+    arguments=ValueArguments(FindArguments),
     steps=(run,),
     metadata=Metadata(
         confined=True,

@@ -6,17 +6,17 @@ import asyncio
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-from pydantic import Field
+from typing import Annotated, Any
 
 from agentchat.core.errors import ToolError, Unreachable
+from agentchat.core.frozen import frozen
 from agentchat.core.globs import matcher
 from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
 from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.text import escape_line
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import locate_existing, reads_path
 from agentchat.tools.format import (
     add_notices,
@@ -24,7 +24,6 @@ from agentchat.tools.format import (
     limit_notice,
     truncation_details,
 )
-from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search import ripgrep
 from agentchat.tools.search.ripgrep import MatchCollector, MatchedLine, Query, format_line
 from agentchat.tools.search.walk import PARALLEL, list_files
@@ -87,18 +86,19 @@ NAMED = 5
 """Secrets files that the notice names."""
 
 
+@frozen
 class GrepArguments(ToolArguments):
     """What ``grep`` takes."""
 
-    pattern: str = Field(min_length=1, description="Regular expression, or text if literal")
-    path: str | None = Field(None, description="File or directory; the workspace by default")
-    glob: str | None = Field(None, description="Only files that match, like *.py or src/**/*.ts")
-    ignore_case: bool = Field(False, description="Ignore case")
-    literal: bool = Field(False, description="Take pattern as plain text")
-    context: WholeNumber = Field(0, ge=0, description="Lines shown before and after each match")
-    limit: WholeNumber | None = Field(
-        None, ge=1, description=f"The most matches to return; {GREP_MATCHES} by default"
-    )
+    pattern: Annotated[str, "Regular expression, or text if literal", {"minLength": 1}]
+    path: Annotated[str | None, "File or directory; the workspace by default"] = None
+    glob: Annotated[str | None, "Only files that match, like *.py or src/**/*.ts"] = None
+    ignore_case: Annotated[bool, "Ignore case"] = False
+    literal: Annotated[bool, "Take pattern as plain text"] = False
+    context: Annotated[int, "Lines shown before and after each match", {"minimum": 0}] = 0
+    limit: Annotated[
+        int | None, f"The most matches to return; {GREP_MATCHES} by default", {"minimum": 1}
+    ] = None
 
 
 async def run(arguments: GrepArguments, context: ToolContext) -> ToolOutput:
@@ -258,7 +258,7 @@ TOOL = Tool(
         f"FILE:LINE: TEXT, at most {GREP_MATCHES} matches; hidden files included, ignored and "
         "binary files left out. Unsaved changes in the editor are included."
     ),
-    arguments=PydanticArguments(GrepArguments),
+    arguments=ValueArguments(GrepArguments),
     steps=(run,),
     metadata=Metadata(
         confined=True,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
-
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import LS_ENTRIES
 from agentchat.core.text import escape_line
 from agentchat.core.tools.ports import DirectoryEntry
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import locate_directory, read_error, reads_path
 from agentchat.tools.format import (
     add_notices,
@@ -19,17 +19,17 @@ from agentchat.tools.format import (
     limit_notice,
     truncation_details,
 )
-from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search.walk import Ignores, load_ignores
 
 
+@frozen
 class LsArguments(ToolArguments):
     """What ``ls`` takes."""
 
-    path: str | None = Field(None, description="Directory; the workspace by default")
-    limit: WholeNumber | None = Field(
-        None, ge=1, description=f"The most entries to return; {LS_ENTRIES} by default"
-    )
+    path: Annotated[str | None, "Directory; the workspace by default"] = None
+    limit: Annotated[
+        int | None, f"The most entries to return; {LS_ENTRIES} by default", {"minimum": 1}
+    ] = None
 
 
 async def run(arguments: LsArguments, context: ToolContext) -> ToolOutput:
@@ -73,7 +73,7 @@ TOOL = Tool(
         "List a directory: names sorted, / after directories, dot files included, ignored files "
         f"left out. At most {LS_ENTRIES} entries."
     ),
-    arguments=PydanticArguments(LsArguments),
+    arguments=ValueArguments(LsArguments),
     steps=(run,),
     metadata=Metadata(
         confined=True,

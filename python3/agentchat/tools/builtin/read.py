@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
-
-from pydantic import Field
+from typing import Annotated, Any
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import IMAGE_PIXELS, KIB, READ_BYTES, READ_LINES
 from agentchat.core.messages import Image
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import locate_file, read_error, reads_path
 from agentchat.tools.format import add_notices, argument_text, truncation_details
-from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
 LARGEST_IMAGE = 32 * 1024 * 1024
 """The most bytes of an image file."""
@@ -198,12 +197,13 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
 
+@frozen
 class ReadArguments(ToolArguments):
     """What ``read`` takes."""
 
-    path: str = Field(description="Path of the file, relative to the workspace or absolute")
-    offset: WholeNumber | None = Field(None, description="Line to start at; the first is 1")
-    limit: WholeNumber | None = Field(None, ge=1, description="The most lines to return")
+    path: Annotated[str, "Path of the file, relative to the workspace or absolute"]
+    offset: Annotated[int | None, "Line to start at; the first is 1"] = None
+    limit: Annotated[int | None, "The most lines to return", {"minimum": 1}] = None
 
 
 async def run(arguments: ReadArguments, context: ToolContext) -> ToolOutput:
@@ -358,7 +358,7 @@ TOOL = Tool(
         "and limit for the rest. Unsaved changes in the editor are included. Images (png, jpeg, "
         "gif, webp) are returned as images."
     ),
-    arguments=PydanticArguments(ReadArguments),
+    arguments=ValueArguments(ReadArguments),
     steps=(run,),
     metadata=Metadata(
         confined=True,

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import Metadata, Tool
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.format import argument_text
-from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
+@frozen
 class ResolveArguments(ToolArguments):
     """What ``resolve`` takes."""
 
-    action: Literal["apply", "discard"] = Field(description="What to do with the preview")
-    reason: str = Field(description="Why, in one sentence")
-    extra: dict[str, Any] | None = Field(None, description="Data that the preview asked for")
+    action: Annotated[Literal["apply", "discard"], "What to do with the preview"]
+    reason: Annotated[str, "Why, in one sentence"]
+    extra: Annotated[dict[str, Any] | None, "Data that the preview asked for"] = None
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -29,7 +29,7 @@ def render_call(given: Mapping[str, Any]) -> str:
 TOOL = Tool(
     name="resolve",
     description="Apply or discard the pending preview. The newest one is resolved first.",
-    arguments=PydanticArguments(ResolveArguments),
+    arguments=ValueArguments(ResolveArguments),
     steps=(),
     metadata=Metadata(permission_class="resolve", audit_operation="resolve"),
     render_call=render_call,

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from pydantic import Field
+from typing import Annotated, Any
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.format import argument_text
-from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
+@frozen
 class ToolSearchArguments(ToolArguments):
     """What ``tool_search`` takes."""
 
-    query: str = Field(min_length=1, description="The tool's name, or words that describe it")
+    query: Annotated[str, "The tool's name, or words that describe it", {"minLength": 1}]
 
 
 async def run(arguments: ToolSearchArguments, context: ToolContext) -> ToolOutput:
@@ -50,7 +50,7 @@ TOOL = Tool(
         "Find more tools: not all tools of this chat are listed. Give a name or a few words about "
         "what you need. You can call the tools that it finds from then on."
     ),
-    arguments=PydanticArguments(ToolSearchArguments),
+    arguments=ValueArguments(ToolSearchArguments),
     steps=(run,),
     metadata=Metadata(
         concurrency_safe=True,

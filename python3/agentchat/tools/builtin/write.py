@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from pydantic import Field
+from typing import Annotated, Any
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
+from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import (
     Capability,
     DryRunResult,
@@ -17,6 +16,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import (
     apply_file_change,
     read_error,
@@ -25,14 +25,14 @@ from agentchat.tools.files import (
     writes_path,
 )
 from agentchat.tools.format import argument_text
-from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
+@frozen
 class WriteArguments(ToolArguments):
     """What ``write`` takes."""
 
-    path: str = Field(description="Path of the file, relative to the workspace or absolute")
-    content: str = Field(description="The whole content of the file")
+    path: Annotated[str, "Path of the file, relative to the workspace or absolute"]
+    content: Annotated[str, "The whole content of the file"]
 
 
 async def dry_run(arguments: WriteArguments, context: ToolContext) -> DryRunResult:
@@ -81,7 +81,7 @@ TOOL = Tool(
         "Create a file, with the directories it needs, or replace the whole content of one that "
         "exists. To change part of a file use edit."
     ),
-    arguments=PydanticArguments(WriteArguments),
+    arguments=ValueArguments(WriteArguments),
     steps=(run,),
     metadata=Metadata(
         confined=True,

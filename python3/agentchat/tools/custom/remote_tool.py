@@ -34,8 +34,7 @@ from agentchat.core.tools.tool import (
 )
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
-from agentchat.tools.custom.declaration.context import NO_OUTPUT
-from agentchat.tools.custom.declaration.spec import ASKS, RESOURCES, ToolSpec
+from agentchat.tools.custom.declaration.spec import ASKS, NO_OUTPUT, RESOURCES, ToolSpec
 from agentchat.tools.custom.declaration.template import Template
 from agentchat.tools.custom.process.worker import CallServices, Worker, WorkerEnded
 from agentchat.tools.custom.rendering import Renderer

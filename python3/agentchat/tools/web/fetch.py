@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
-
+from agentchat.core.frozen import frozen
 from agentchat.core.limits import FETCH_BYTES, FETCH_SECONDS, FETCH_SHOWN, KIB, READ_BYTES
 from agentchat.core.text import drop_partial_end, drop_partial_start
 from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.core.urls import parse_url
+from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.format import add_notices, argument_text
-from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.web.client import Response, load
 from agentchat.tools.web.page import page_text
 
@@ -28,19 +27,19 @@ _INVISIBLE = dict.fromkeys(range(0xE0000, 0xE0080))
 _CUT = f"[Only the first {FETCH_BYTES // KIB // KIB} MiB of the page were loaded.]"
 
 
+@frozen
 class FetchArguments(ToolArguments):
     """What ``fetch`` takes."""
 
-    url: str = Field(description="Address that begins with https:// or http://")
-    max_bytes: WholeNumber | None = Field(
-        None,
-        ge=1,
-        le=READ_BYTES,
-        description=f"The most bytes of text to return; {FETCH_SHOWN} by default",
-    )
-    offset: WholeNumber | None = Field(
-        None, ge=0, description="Byte of the text to begin at, to continue a long page"
-    )
+    url: Annotated[str, "Address that begins with https:// or http://"]
+    max_bytes: Annotated[
+        int | None,
+        f"The most bytes of text to return; {FETCH_SHOWN} by default",
+        {"minimum": 1, "maximum": READ_BYTES},
+    ] = None
+    offset: Annotated[
+        int | None, "Byte of the text to begin at, to continue a long page", {"minimum": 0}
+    ] = None
 
 
 async def run(arguments: FetchArguments, context: ToolContext) -> ToolOutput:
@@ -129,7 +128,7 @@ TOOL = Tool(
         f"{FETCH_SHOWN // KIB} KiB a call; offset continues. A redirect to another host is "
         "returned, not followed."
     ),
-    arguments=PydanticArguments(FetchArguments),
+    arguments=ValueArguments(FetchArguments),
     steps=(run,),
     metadata=Metadata(
         concurrency_safe=True,

@@ -14,12 +14,10 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import NO_STORE
+from agentchat.tools.custom.declaration.spec import NO_OUTPUT
 
 MOST_CHARACTERS = 16 * 1024 * 1024
 """Of a result; a longer text is cut."""
-
-NO_OUTPUT = "(no output)"
-OVER = "The call is over: its context can do nothing more."
 
 
 @frozen

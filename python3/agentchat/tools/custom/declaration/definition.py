@@ -23,9 +23,9 @@ from agentchat.tools.custom.declaration.parameters import (
     parameters_of,
     split_docstring,
 )
+from agentchat.tools.custom.declaration.schema import field_problems
 from agentchat.tools.custom.declaration.spec import ASKS, HOOKS, RESOURCES, ToolSpec
 from agentchat.tools.custom.declaration.template import Template, parse, parse_words
-from agentchat.tools.schema import field_problems
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """Names of functions that model servers accept."""

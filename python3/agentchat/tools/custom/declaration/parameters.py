@@ -28,7 +28,7 @@ from agentchat.core.errors import DefinitionError
 from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.tools.custom.declaration.context import Context
-from agentchat.tools.schema import WholeNumber, field_problems, simplify_schema
+from agentchat.tools.custom.declaration.schema import WholeNumber, field_problems, simplify_schema
 
 POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 

@@ -21,6 +21,10 @@ HOOKS = (
 )  # fmt: skip
 
 
+NO_OUTPUT = "(no output)"
+OVER = "The call is over: its context can do nothing more."
+
+
 @frozen
 class ToolSpec:
     """A tool as data.

@@ -12,7 +12,8 @@ from typing_extensions import override
 from agentchat.core.errors import ToolError
 from agentchat.rpc.frames import RequestCancelled
 from agentchat.rpc.peer import IncomingRequest, Peer
-from agentchat.tools.custom.declaration.context import OVER, CommandResult, Context, plain
+from agentchat.tools.custom.declaration.context import CommandResult, Context, plain
+from agentchat.tools.custom.declaration.spec import OVER
 from agentchat.tools.custom.process.printing import Printer
 
 

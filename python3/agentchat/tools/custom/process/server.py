@@ -34,7 +34,6 @@ from agentchat.rpc.frames import RequestCancelled, error_text
 from agentchat.rpc.peer import IncomingRequest, Peer
 from agentchat.tools.custom.declaration.checkpoint import CheckpointDefinition
 from agentchat.tools.custom.declaration.context import (
-    OVER,
     Context,
     Result,
     dry_run_of,
@@ -48,7 +47,7 @@ from agentchat.tools.custom.declaration.files import GONE, Source
 from agentchat.tools.custom.declaration.parameters import BoundFunction, bind
 from agentchat.tools.custom.declaration.processor import NAMES, ProcessorDefinition
 from agentchat.tools.custom.declaration.registration import NO_REGISTRAR, registering_with
-from agentchat.tools.custom.declaration.spec import ASKS, RESOURCES
+from agentchat.tools.custom.declaration.spec import ASKS, OVER, RESOURCES
 from agentchat.tools.custom.process.call_context import CallContext
 from agentchat.tools.custom.process.printing import PrintedBytes, Printer
 

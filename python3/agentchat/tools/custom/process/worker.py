@@ -23,7 +23,7 @@ from agentchat.rpc.background import run_in_thread
 from agentchat.rpc.frames import Disconnected, RemoteError
 from agentchat.rpc.peer import IncomingRequest, OutgoingRequest, Peer, RequestTasks
 from agentchat.tools.builtin.bash import environment, run_shell
-from agentchat.tools.custom.declaration.context import OVER
+from agentchat.tools.custom.declaration.spec import OVER
 
 GRACE_SECONDS = 2.0
 """How long a function may take to end once its call is cancelled."""

@@ -1,13 +1,11 @@
-"""Tool arguments as pydantic models: the schema the model reads, and strict, readable checks."""
+"""What pydantic says of type hints: as a simple JSON Schema, and as readable problems."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
-
-from agentchat.core.tools.tool import ArgumentError
+from pydantic import BeforeValidator, ValidationError
 
 
 def _integral(value: Any) -> Any:
@@ -16,34 +14,6 @@ def _integral(value: Any) -> Any:
 
 
 WholeNumber = Annotated[int, BeforeValidator(_integral)]
-
-
-class ToolArguments(BaseModel):
-    """Base of all arguments: no unknown fields, no conversion between types."""
-
-    # Built when first used: building every model would delay the start of the process.
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
-
-
-class PydanticArguments:
-    """A pydantic model as ``core.tool.Arguments``."""
-
-    def __init__(self, model: type[BaseModel]) -> None:
-        self._model = model
-        self._schema: dict[str, Any] | None = None
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema that the model is given."""
-        if self._schema is None:
-            self._schema = model_schema(self._model)
-        return self._schema
-
-    def parse(self, value: Mapping[str, Any]) -> Any:
-        """Return the arguments as an instance of the model; raises ArgumentError."""
-        try:
-            return self._model.model_validate(dict(value))
-        except ValidationError as error:
-            raise ArgumentError(field_problems(error)) from error
 
 
 def field_problems(error: ValidationError) -> tuple[tuple[str, str], ...]:
@@ -58,11 +28,6 @@ def _field(location: tuple[int | str, ...]) -> str:
     """Return a place in the arguments like ``edits[0].old_text``."""
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return path.removeprefix(".") or "arguments"
-
-
-def model_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return a model's JSON Schema without titles, references and ``null`` alternatives."""
-    return simplify_schema(model.model_json_schema())
 
 
 def simplify_schema(schema: dict[str, Any]) -> dict[str, Any]:
