@@ -15,6 +15,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.tools.model import Model
 from agentchat.models.api_key import ApiKey, CommandKey, FixedKey, NoKey, OnKey
 from agentchat.models.client import ModelClient
+from agentchat.models.http import ConnectionFailure
 from agentchat.models.learned import LearnedServers
 from agentchat.models.listing import ModelList, chat_models, find_local_models
 from agentchat.models.prices import PriceList
@@ -220,7 +221,7 @@ def environment_keys(settings: Mapping[str, Any], environ: Mapping[str, str]) ->
 async def _names(model: ModelClient) -> ModelList:
     try:
         names = await model.list_models()
-    except UserError as error:
+    except (UserError, ConnectionFailure) as error:
         return ModelList(problem=str(error))
     if names:
         return ModelList(tuple(names))
