@@ -50,12 +50,10 @@ def test_edits_and_commands_run_unasked_and_are_one_preview_that_can_be_applied_
     model_server.script(
         calls(edit("notes.txt", "two", "2")),
         calls(bash("cat notes.txt; echo new > new.txt; ln -s new.txt link")),
+        calls(bash("mv src/app.py .; rm -r src; echo file > src; rm README.md")),
         calls(
-            bash(
-                "mv src/app.py .; rm -r src; echo file > src; rm README.md; mkdir -p README.md/x x/y"
-            )
+            bash("mkdir -p README.md/x links x/y; ln -s ../out links/out; echo x > README.md/in")
         ),
-        calls(bash("mkdir -p links x/y; ln -s ../out links/out; echo x > README.md/in")),
         calls(bash("mkdir out; for i in `seq 80`; do echo $i > out/$i; done")),
         text("Done."),
     )
