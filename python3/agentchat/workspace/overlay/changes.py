@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import subprocess
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,13 +134,9 @@ class StagedChanges:
 
     def _make_change_set(self) -> ChangeSet:
         files = find_renames(_without_implied_folders(self._files.values()))
-        self._find_ignored([file.path for file in files])
+        self._find_ignored([_entry(file)[0] for file in files])
         git = [file for file in files if self._is_git(file.path)]
-        ignored = [
-            file
-            for file in files
-            if self._ignored.get(file.path, False) and not self._is_special(file)
-        ]
+        ignored = [file for file in files if self._is_folded(file)]
         folded = {id(file) for file in (*git, *ignored)}
         groups = [
             self._group(GIT, _describe_git(map(self._relative, git)), git),
@@ -226,14 +222,19 @@ class StagedChanges:
         members = tuple(sorted(files, key=_entry))
         return FileChange(path, None, None, description, members=members)
 
-    def _find_ignored(self, paths: Collection[str]) -> None:
+    def _is_folded(self, file: FileChange) -> bool:
+        """Whether git ignores an entry, and its whole folder if it needs consent."""
+        path = _entry(file)[0]
+        where = os.path.dirname(path) if self._is_special(file) else path
+        return self._ignored.get(path, False) and self._ignored.get(where, False)
+
+    def _find_ignored(self, paths: Iterable[str]) -> None:
         """Ask git once about each new path; nothing is ignored where git does not answer."""
-        unknown = {path: split_aspect(path)[0] for path in paths if path not in self._ignored}
-        if not unknown:
-            return
-        entries = sorted({entry for entry in unknown.values() if not self._is_git(entry)})
-        found = _ask_git(self._root, entries) if entries else set()
-        self._ignored.update({path: entry in found for path, entry in unknown.items()})
+        asked = {path for path in paths if path not in self._ignored and not self._is_git(path)}
+        asked |= {os.path.dirname(path) for path in asked} - {self._root, *self._ignored}
+        if asked:
+            found = _ask_git(self._root, sorted(asked))
+            self._ignored.update({path: path in found for path in asked})
 
 
 _ASPECT_NAMES = {LINK: "symlink", FOLDER: "folder", MODE: "mode"}
