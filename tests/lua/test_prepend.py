@@ -74,11 +74,14 @@ def test_a_reader_in_the_middle_is_not_moved(drawn: Drawn) -> None:
     drawn.prepend(*FIRST)
     assert view(drawn) == before
     assert drawn.editor.eval("getline('.')") == "line 23"
+    assert drawn.closed("read b") == drawn.row("read a")
 
 
 def test_a_window_that_is_not_full_shows_older_messages(drawn: Drawn) -> None:
+    drawn.editor.keys("Gitwo<CR>lines<Esc>k")
     drawn.prepend(*THIRD[:3], continues=True)
     drawn.prepend(*THIRD[3:])
+    assert drawn.editor.eval("getline('.')") == "two"
     assert "line 59" in "\n".join(view(drawn))
 
 

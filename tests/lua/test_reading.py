@@ -15,6 +15,8 @@ The **bold** word of `code`, see [the manual](https://example.org/manual).
 > A quote.
 
 - a point &lt;here&gt;
+- [x] done
+- [ ] open
 
 | name | n |
 |---|--:|
@@ -36,6 +38,8 @@ SEEN = [
     "▎ A quote.",
     "",
     "• a point <here>",
+    "• ✓ done",
+    "• ○ open",
     "",
     "│ name   │    n │",
     "├────────┼──────┤",

@@ -404,6 +404,14 @@ async def test_a_server_without_a_list_says_how_to_go_on() -> None:
     assert listed.problem.endswith("does not list its models: name one with :AgentModel NAME.")
 
 
+async def test_a_server_that_is_not_there_is_no_server_without_a_list() -> None:
+    selection = ModelSelection({"base_url": "http://127.0.0.1:9", "name": "m"})
+    listed = await selection.list()
+    await selection.close()
+    assert listed.names[0] == "m"
+    assert listed.problem.endswith("Is the server running?")
+
+
 async def test_a_model_that_is_replaced_is_closed() -> None:
     async with serving(kept_open(C("ok") + F("stop") + Z)) as wire:
         selection = ModelSelection({"base_url": wire.url, "name": "m"})

@@ -60,10 +60,11 @@ def test_a_large_result_names_a_file_that_gf_opens_in_another_window(
     assert editor.lua("return vim.fn.bufwinid(...)", chat.buffer) > 0
 
 
-def test_gf_goes_to_the_line_that_a_result_names(
+def test_gf_goes_to_the_line_that_a_result_or_an_answer_names(
     chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
 ) -> None:
-    model_server.script(calls(call("grep", {"pattern": "farewell"})), text("ok"))
+    said = "See `src/app.py`, src/app.py:3."
+    model_server.script(calls(call("grep", {"pattern": "farewell"})), text(said))
     chat.play("where?")
     chat.focus()
     editor.command("only")
@@ -72,6 +73,10 @@ def test_gf_goes_to_the_line_that_a_result_names(
     editor.keys("gf")
     assert editor.eval("expand('%:p')") == str(workspace / "src/app.py")
     assert editor.eval("line('.')") == 6
+    chat.focus()
+    editor.command(r"call search('src/app.py:3', 'bw')")
+    editor.keys("gf")
+    assert editor.eval("line('.')") == 3
     chat.focus()
     editor.command("normal! gg")
     editor.keys("gf")

@@ -99,7 +99,7 @@ def test_a_resumed_chat_has_the_tools_the_folds_and_the_previews_it_had(
     asked = model_server.requests[-1]
     assert "edit" in asked.tools
     assert "bash" not in asked.tools
-    assert "The user ran :AgentResolve apply" in asked.said()
+    assert "Applied 1 replacement in 1 file." in asked.said()
 
 
 @pytest.mark.smoke

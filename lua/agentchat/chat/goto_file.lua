@@ -39,6 +39,16 @@ local function existing_file(path, folder)
   return stat and stat.type == 'file' and full or nil
 end
 
+--- The number that follows the name under the cursor, as in `shop.py:12`.
+---@return integer?
+local function row_after(line, name)
+  local column, last = vim.fn.col('.'), 0
+  while last and last < column do
+    last = select(2, line:find(name, last + 1, true))
+  end
+  return last and tonumber(line:match('^[:%-](%d+)', last + 1))
+end
+
 ---@return string? path, integer? row, string named
 local function file_under_cursor(chat)
   local line = api.nvim_get_current_line()
@@ -47,9 +57,7 @@ local function file_under_cursor(chat)
   -- What a chat on another machine names is there, but for results that are kept here.
   local here = not chat.remote or result_path(line)
   local path = named ~= '' and here and existing_file(named, chat.cwd) or nil
-  if linked then return path, row, named end
-  local at = path and select(2, line:find(named, 1, true))
-  return path, at and tonumber(line:match('^[:%-](%d+)', at + 1)), named
+  return path, linked and row or path and row_after(line, named), named
 end
 
 --- A window of this tab for a file: the last one the user was in, else any other.
@@ -84,7 +92,7 @@ function M.open(chat)
   else
     vim.cmd.new({ mods = { vertical = true, split = 'topleft' } })
   end
-  local ok, problem = pcall(vim.cmd.edit, vim.fn.fnameescape(path))
+  local ok, problem = pcall(vim.cmd.edit, vim.fn.fnameescape(vim.fn.fnamemodify(path, ':.')))
   if not ok then return notify.warn(vim.split(tostring(problem), '\n')[1]) end
   if row then
     vim.cmd("normal! m'")

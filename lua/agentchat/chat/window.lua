@@ -92,15 +92,15 @@ function M.write_above(buf, write)
   local last, views = api.nvim_buf_line_count(buf), {}
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     views[win] = api.nvim_win_call(win, vim.fn.winsaveview)
+    views[win].has_room = vim.fn.line('w0', win) == 1 and vim.fn.line('w$', win) == last
   end
   write()
   local added = api.nvim_buf_line_count(buf) - last
   for win, view in pairs(views) do
-    local shows_all = view.topline == 1 and view.lnum == last
     local moved = { topline = view.topline + added, skipcol = view.skipcol }
     api.nvim_win_call(
       win,
-      function() vim.fn.winrestview(shows_all and bottom_view(win) or moved) end
+      function() vim.fn.winrestview(view.has_room and bottom_view(win) or moved) end
     )
   end
 end

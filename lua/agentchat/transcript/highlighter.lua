@@ -43,7 +43,7 @@ local ANSWER_MS = 5000 -- after which the host is asked again
 ---@class agentchat.WaitingText
 ---@field id? integer its extmark
 ---@field open boolean more of it arrives
----@field next integer extmark of the first line that is not split yet
+---@field next? integer extmark of the first line that is not split yet, once some are
 ---@field splitter agentchat.Splitter
 ---@field section? integer extmark of the section that grows
 
@@ -113,7 +113,7 @@ end
 ---@return boolean more whether there may be more
 local function split(chat, id, text)
   local _, stop, complete = rows_of(chat.buf, id)
-  local first = rows_of(chat.buf, text.next)
+  local first = rows_of(chat.buf, text.next or id)
   stop = text.open and complete or stop
   if not first or not stop or first >= stop then return false end
   local last = math.min(stop, first + CHUNK)
@@ -121,7 +121,7 @@ local function split(chat, id, text)
     local begins = sections.step(text.splitter, line)
     if begins or not text.section then begin_section(chat, text, first + i - 1) end
   end
-  set_region(chat.buf, text.next, last, last, text.open)
+  text.next = set_region(chat.buf, text.next, last, last, text.open)
   return true
 end
 
@@ -132,7 +132,7 @@ local function split_all(chat, id, text, pause)
   if text.open then return end
   local _, last = rows_of(chat.buf, id)
   if last then end_section(chat, text, last) end
-  api.nvim_buf_del_extmark(chat.buf, regions, text.next)
+  if text.next then api.nvim_buf_del_extmark(chat.buf, regions, text.next) end
   drop(chat, id)
 end
 
@@ -341,7 +341,6 @@ function M.start(chat, row)
   local text = {
     id = set_region(chat.buf, nil, row, row, true),
     open = true,
-    next = set_region(chat.buf, nil, row, row, true),
     splitter = sections.new(),
   }
   chat.transcript.highlighting.texts[text.id] = text
@@ -356,7 +355,7 @@ function M.finish(chat, text, first, last)
   text.open = false
   if not first then return drop(chat, text.id) end
   set_region(chat.buf, text.id, first, last)
-  local next = rows_of(chat.buf, text.next)
+  local next = text.next and rows_of(chat.buf, text.next)
   if next then set_region(chat.buf, text.next, next, next) end
   M.refresh(chat)
 end

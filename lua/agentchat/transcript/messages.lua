@@ -273,8 +273,10 @@ function M.prepend(chat, part, write_messages)
   end
   state.pen = state.above
   write_messages()
-  if part.last then end_part(chat) end
-  below.role = below.role or state.pen.role
+  if part.last then
+    end_part(chat)
+    below.role = below.role or state.pen.role
+  end
   state.pen = below
 end
 

@@ -27,12 +27,7 @@ from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.protocols.protocol import Body, WireProtocol
 from agentchat.models.providers import MODELS, PROVIDERS
 from agentchat.models.response.overflow import is_overflow, window_in
-from agentchat.models.response.refusal import (
-    ServerRefusal,
-    explain,
-    one_line,
-    read_refusal,
-)
+from agentchat.models.response.refusal import ServerRefusal, explain, one_line, read_refusal
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import BodyReader
 from agentchat.models.retry import RetryPolicy, is_worth_retrying, retry_after
@@ -144,10 +139,8 @@ class ModelClient:
         if self._window_page:
             is_list = self._window_page == MODELS
             path = self._protocol.models_path if is_list else self._window_page
-            page = await self._http.get_json(
-                path, self._headers(await self._get_key()), LIST_SECONDS
-            )
-            self._reported = self._protocol.window_in(page)
+            with contextlib.suppress(ConnectionFailure):
+                self._reported = self._protocol.window_in(await self._get_page(path))
         if self.window is None and self._prices is not None:
             self._reported = await self._prices.window()
 
@@ -342,24 +335,29 @@ class ModelClient:
         )
         if len(key) >= SECRET_CHARACTERS:
             line = line.replace(key, "[key]")  # some servers repeat it
-        return line + await self._other_models(key) if failure.status == 404 else line
+        return line + await self._other_models() if failure.status == 404 else line
 
     async def list_models(self) -> list[str]:
-        """Return the names of the server's models, none if it does not say; raises UserError."""
-        return await self._list_models(await self._get_key())
+        """Return the names of the server's models, none if it does not say.
 
-    async def _list_models(self, key: str) -> list[str]:
-        page = await self._http.get_json(
-            self._protocol.models_path, self._headers(key), LIST_SECONDS
-        )
+        Raises:
+            UserError: there is no key.
+            ConnectionFailure: there is no server.
+        """
+        page = await self._get_page(self._protocol.models_path)
         return self._protocol.model_names(page)
 
-    async def _other_models(self, key: str) -> str:
+    async def _get_page(self, path: str) -> object:
+        headers = self._headers(await self._get_key())
+        return await self._http.get_json(path, headers, LIST_SECONDS)
+
+    async def _other_models(self) -> str:
         """Return which models the server has, if it says so."""
-        names = await self._list_models(key)
-        if not names or self._name in names:
-            return ""
-        return f" It has: {one_line(', '.join(names))}."
+        with contextlib.suppress(ConnectionFailure):
+            names = await self.list_models()
+            if names and self._name not in names:
+                return f" It has: {one_line(', '.join(names))}."
+        return ""
 
 
 async def receive(

@@ -154,14 +154,20 @@ class HttpClient:
             await response.aclose()
 
     async def get_json(self, path: str, headers: Mapping[str, str], seconds: float) -> object:
-        """Return the JSON at ``path``, None if there is none within ``seconds``."""
+        """Return the JSON at ``path``, None if there is none within ``seconds``.
+
+        Raises:
+            ConnectionFailure: no answer came.
+        """
         return await self._json("GET", path, headers, None, seconds)
 
     async def post_json(
         self, path: str, headers: Mapping[str, str], body: Mapping[str, Any], seconds: float
     ) -> object:
         """Return the JSON that answers ``body``, None if there is none within ``seconds``."""
-        return await self._json("POST", path, headers, body, seconds)
+        with contextlib.suppress(ConnectionFailure):
+            return await self._json("POST", path, headers, body, seconds)
+        return None
 
     async def _json(
         self,
@@ -185,7 +191,9 @@ class HttpClient:
                     follow_redirects=_may_follow(headers),
                 )
             return response.json() if response.is_success else None
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RecursionError):
+        except (httpx2.HTTPError, OSError) as error:
+            raise _connection_failure(error, self.base_url, seconds) from error
+        except (httpx2.InvalidURL, ValueError, RecursionError):
             return None
 
     def _request(
@@ -324,7 +332,7 @@ def _connection_failure(error: BaseException, url: str, seconds: float) -> Conne
             f"No secure connection to {url}: {_tls_reason(causes[-1])}. {advice}",
             may_pass=False,
         )
-    if "ConnectTimeout" in names:
+    if names & {"ConnectTimeout", "TimeoutError"}:
         return ConnectionFailure(
             "No connection in time",
             f"No connection to {url} within {seconds:g} s. Check base_url and the network.",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from agentchat.core.frozen import frozen
-from agentchat.models.http import HttpClient
+from agentchat.models.http import ConnectionFailure, HttpClient
 from agentchat.models.protocols import protocol_class
 from agentchat.models.providers import PROVIDERS, Provider
 
@@ -54,6 +54,8 @@ async def _probe(provider: Provider) -> list[str]:
     client = HttpClient(protocol.root(provider.base_url))
     try:
         page = await client.get_json(protocol.models_path, {}, PROBE_SECONDS)
+    except ConnectionFailure:
+        return []
     finally:
         await client.close()
     return chat_models(protocol.model_names(page))

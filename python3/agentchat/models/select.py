@@ -15,6 +15,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.tools.model import Model
 from agentchat.models.api_key import ApiKey, CommandKey, FixedKey, NoKey, OnKey
 from agentchat.models.client import ModelClient
+from agentchat.models.http import ConnectionFailure
 from agentchat.models.learned import LearnedServers
 from agentchat.models.listing import ModelList, chat_models, find_local_models
 from agentchat.models.prices import PriceList
@@ -59,7 +60,7 @@ class ModelSelection:
         self._listed: frozenset[str] = frozenset()
         self._hide = hide
         self._learned = learned or LearnedServers()
-        self._basis: object = None
+        self._basis = ""
         self._model: Model | None = None
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -70,10 +71,10 @@ class ModelSelection:
             UserError: none can be chosen.
         """
         wanted = self._wanted()
-        keys = environment_keys(wanted, os.environ)
-        basis = (repr(sorted(wanted.items())), keys)
+        basis = repr(sorted(wanted.items()))
         if self._model is None or basis != self._basis:
-            self._hide_keys(keys)
+            # The environment of a process does not change.
+            self._hide_keys(environment_keys(wanted, os.environ))
             self._replace(choose_model(wanted, os.environ, self._hide_key, self._learned))
             self._basis = basis
         assert self._model is not None
@@ -220,7 +221,7 @@ def environment_keys(settings: Mapping[str, Any], environ: Mapping[str, str]) ->
 async def _names(model: ModelClient) -> ModelList:
     try:
         names = await model.list_models()
-    except UserError as error:
+    except (UserError, ConnectionFailure) as error:
         return ModelList(problem=str(error))
     if names:
         return ModelList(tuple(names))

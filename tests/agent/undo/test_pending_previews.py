@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from agentchat.agent.execution.previews import Previews
 from agentchat.agent.preview_actions import ResolveCommand
+from agentchat.agent.undo.pending_previews import PendingPreviews
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.tools.tool import DryRunResult, Extra, ToolOutput
-from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.turn.preview_stack import Preview, PreviewStack
 from agentchat.journal.writer import JournalWriter
+from tests.agent.scene import KeptScreen
 from tests.faults.ground import Reopened
+from tests.support.memory_workspace import MemoryWorkspace
 
 BEFORE = "".join(f"line {n}\n" for n in range(1, 41))
 AFTER = BEFORE.replace("line 5\n", "LINE 5\n")
@@ -32,13 +36,26 @@ class Left:
         self.file.write_text(BEFORE)
         self.secret = "s3cr3t-value"
 
-    def stage(self, *files: FileChange, then: Callable[[JournalWriter, Preview], None]) -> None:
+    def stage(
+        self,
+        *files: FileChange,
+        then: Callable[[JournalWriter, Preview], None],
+        in_overlay: bool = False,
+    ) -> None:
         """Write down that a preview was staged, and what became of it."""
         journal = JournalWriter.open(self.state, "chat", [self.secret])
         journal.record_chat_opened("chat", str(self.root), "", "")
         journal.record_turn_started(1)
         dry_run = DryRunResult(ChangeSet(files)) if files else DryRunResult(text="callback")
-        preview = Preview("Edit: a", "edit", nothing, preview=dry_run, id="p1", calls=("c1",))
+        preview = Preview(
+            "Edit: 1 file",
+            "edit",
+            nothing,
+            preview=dry_run,
+            id="p1",
+            calls=("c1",),
+            staged=in_overlay,
+        )
         journal.record_preview_staged(preview)
         then(journal, preview)
         journal.close()
@@ -77,7 +94,7 @@ async def test_a_pending_preview_is_shown_again_applied_and_undone(left: Left) -
     left.stage(left.edit(), then=stays)
     chat = await left.reopen()
     (preview,) = chat.screen.staged
-    assert (preview.id, preview.label, preview.calls) == ("p1", "Edit: a", ("c1",))
+    assert (preview.id, preview.label, preview.calls) == ("p1", "Edit: 1 file", ("c1",))
     assert [target.display_path for target in preview.targets] == ["a.txt"]
     assert chat.screen.notes == []
     await resolve(chat)
@@ -129,6 +146,36 @@ async def test_files_are_created_and_deleted_by_a_preview_that_comes_back(left: 
     chat.close()
 
 
+class Nobody:
+    """An observer that looks away."""
+
+    def refresh(self) -> None: ...
+
+    def add_note(self, text: str) -> None: ...
+
+
+async def test_a_preview_of_the_overlay_comes_back_there(left: Left) -> None:
+    left.stage(left.edit(), then=stays, in_overlay=True)
+    stack, journal = PreviewStack(), JournalWriter.open(left.state, "chat")
+    overlay = MemoryWorkspace({"a.txt": BEFORE}, str(left.root))
+    previews = Previews(
+        stack,
+        workspace=MemoryWorkspace({}, str(left.root)),
+        overlay=overlay,
+        view=KeptScreen(),
+        journal=journal,
+        observer=Nobody(),
+    )
+    pending = PendingPreviews(
+        previews=previews, view=KeptScreen(), journal=journal, observer=Nobody()
+    )
+    await pending.restore()
+    (preview,) = stack
+    await previews.resolve(preview, "apply", "")
+    assert overlay.files == {str(left.file): AFTER.encode()}
+    journal.close()
+
+
 def is_resolving(journal: JournalWriter, preview: Preview) -> None:
     journal.record_preview_resolving(preview, "apply")
 
@@ -154,7 +201,7 @@ async def test_a_preview_that_cannot_come_back_is_dropped_with_a_line(
     assert chat.screen.staged == []
     ((level, text),) = chat.screen.notes
     assert level == "info"
-    assert text.startswith("The preview 'Edit: a' is dropped: ")
+    assert text.startswith("The preview 'Edit: 1 file' is dropped: ")
     assert words in text
     chat.close()
     assert (await left.reopen()).screen.notes == []
