@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.journal.writer import JournalWriter
 from agentchat.nvim.lua_api import LuaFunction
-from agentchat.nvim.workspaces import NvimBuffers
+from agentchat.nvim.workspaces import QUERIES, NvimBuffers
+from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.editor_port import TextForm
+from agentchat.workspace.local import LocalWorkspace
 
 STATE = {
     "buf": 3,
@@ -96,3 +102,16 @@ async def test_a_text_that_the_user_changed_before_it_was_saved_is_asked_for() -
     seen = await buffers.snapshot("/a")
     assert seen is not None
     assert seen.text == b"1\ntyped"
+
+
+async def test_the_files_of_a_change_are_looked_for_in_few_requests(tmp_path: Path) -> None:
+    lua = Lua()
+    workspace = BuffersWorkspace(LocalWorkspace(str(tmp_path)), NvimBuffers(lua))
+    journal = JournalWriter.open(tmp_path / "state", "chat")
+    paths = [f"{workspace.root}/out/{number}" for number in range(QUERIES + 1)]
+    change = ChangeSet(tuple(FileChange(path, None, b"text") for path in paths))
+    await JournaledWorkspace(workspace, journal, "call").apply(change)
+    journal.close()
+    assert all(Path(path).read_bytes() == b"text" for path in paths)
+    looks = [queries for name, queries in lua.requests if name == "buffers.look"]
+    assert [len(queries) for queries in looks] == [1, QUERIES, 1]

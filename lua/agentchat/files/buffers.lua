@@ -11,7 +11,7 @@ local M = {}
 ---@field fileformat 'unix'|'dos'|'mac'
 
 ---@class (exact) agentchat.BufferQuery
----@field path string
+---@field path string resolved
 ---@field text? boolean whether the text is wanted
 ---@field buf? integer with `changedtick`: the text that the caller has is of this state
 ---@field changedtick? integer
@@ -139,18 +139,15 @@ end
 ---@return (agentchat.Snapshot|false)[] in the same order; false for a file without a buffer
 function M.look(queries)
   local before = loaded_buffers()
-  local function loaded(query) return before[resolved(query.path) or ''] end
+  local function loaded(query) return before[query.path] end
   local stale = vim.iter(queries):map(loaded):totable()
   -- Reading one again runs autocommands, which may close another.
   vim.iter(stale):filter(vim.api.nvim_buf_is_loaded):each(catch_up)
   local now = #stale > 0 and loaded_buffers() or before
-  return vim
-    .iter(queries)
-    :map(function(query)
-      local path = resolved(query.path) or ''
-      return now[path] and snapshot(now[path], path, query) or false
-    end)
-    :totable()
+  return vim.tbl_map(function(query)
+    local buf = now[query.path]
+    return buf and snapshot(buf, query.path, query) or false
+  end, queries)
 end
 
 --- Shows what a command made of the files on the screen; what no window shows can wait.

@@ -44,6 +44,10 @@ TEXTS = 8
 """Buffers whose text is kept in the host, so that it is not sent again while it is the same."""
 
 
+QUERIES = 500
+"""Files that are looked for in one request, so that Neovim takes keys between two of them."""
+
+
 class Requests(Protocol):
     """Requests answers of Lua."""
 
@@ -54,8 +58,9 @@ class Requests(Protocol):
 class NvimBuffers:
     """The buffers as Lua's ``files/buffers.lua`` reports them.
 
-    What is asked in one iteration of the event loop is one request. The text of a buffer is sent
-    only if its ``changedtick`` is another than that of the text that is kept here.
+    What is asked in one iteration of the event loop is asked together, about resolved paths. The
+    text of a buffer is sent only if its ``changedtick`` is another than that of the text that is
+    kept here.
     """
 
     def __init__(self, lua: Requests, plain_save: bool = False) -> None:
@@ -98,7 +103,10 @@ class NvimBuffers:
         return BufferEdit(answer["changedtick"], answer["undo"])
 
     async def _look(self, queries: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
-        answers: Sequence[Any] = await self._lua.request("buffers.look", list(queries))
+        answers: list[Any] = []
+        for start in range(0, len(queries), QUERIES):
+            part = list(queries[start : start + QUERIES])
+            answers += await self._lua.request("buffers.look", part)
         return answers
 
     def _keep(self, path: str, text: BufferText) -> BufferText:

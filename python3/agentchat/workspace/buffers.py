@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -184,8 +185,9 @@ class BuffersWorkspace:
 
     async def _apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         plan = ApplyPlan()
-        for file in change.files:
-            await self._assign(file, plan)
+        snapshots = await asyncio.gather(*map(self._snapshot, change.files))
+        for file, snapshot in zip(change.files, snapshots, strict=True):
+            await self._assign(file, snapshot, plan)
         disk = ChangeSet(tuple(plan.on_disk))
         applied = await self._inner.apply(disk) if disk.files else ()
         results = {file.path: file for file in applied}
@@ -204,12 +206,13 @@ class BuffersWorkspace:
             await self._editor.reload(path)
         return tuple(results[file.path] for file in change.files)
 
-    async def _assign(self, file: FileChange, plan: ApplyPlan) -> None:
+    async def _snapshot(self, file: FileChange) -> BufferSnapshot | None:
+        return None if split_aspect(file.path)[1] else await self._editor.snapshot(file.origin)
+
+    async def _assign(
+        self, file: FileChange, snapshot: BufferSnapshot | None, plan: ApplyPlan
+    ) -> None:
         """Decide whether a file is changed in its buffer, on disk, or both; raises as ``apply``."""
-        if split_aspect(file.path)[1]:
-            plan.on_disk.append(file)
-            return
-        snapshot = await self._editor.snapshot(file.origin)
         if file.old_path and await self._editor.flags(file.path) is not None:
             raise ChangeFailed(f"{file.path} is already open in a buffer.")
         if snapshot is None or await self._is_restored(file, snapshot):

@@ -268,7 +268,9 @@ class Previews:
             return pending
         workspace = self._workspace_of(pending)
         files = [file for file in change.files if file.path not in left_out]
-        contents = {file.origin: await _read(workspace, file.origin) for file in files}
+        paths = [file.origin for file in files]
+        read = await asyncio.gather(*(_read(workspace, path) for path in paths))
+        contents = dict(zip(paths, read, strict=True))
         rebased = rebase_change(change, contents)
         if rebased is change:
             return pending
@@ -286,7 +288,7 @@ class Previews:
         self, call: ValidCall, staged: StagedChange, in_overlay: bool
     ) -> Preview:
         workspace = self._overlay if in_overlay else self._workspace
-        targets = tuple([await workspace.locate(path) for path in _paths(staged)])
+        targets = tuple(await asyncio.gather(*map(workspace.locate, _paths(staged))))
         preview = make_preview(staged, uuid.uuid4().hex, targets, in_overlay=in_overlay)
         return replace(preview, scope=_scope(call, preview), calls=(call.call.id,))
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, read_file
 from agentchat.agent.execution.tool_runner import GUIDE, ToolRunner, parse_arguments
 from agentchat.core.diff.aspects import LINK, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
@@ -87,16 +87,20 @@ class Rollback:
 
     async def prepare(self) -> None:
         """Read the contents to restore from the journal."""
-        hashes = set()
-        for file in self._plan.files:
-            with contextlib.suppress(OSError):
-                content = await read_file(self._workspace, file.path)
-                restore = plan_restore(file.steps, digest(content))
-                if restore is not None and restore.target is not None:
-                    hashes.add(restore.target)
+        targets = await asyncio.gather(*map(self._find_target, self._plan.files))
+        hashes = {target for target in targets if target is not None}
         if hashes:
             records = self._journal.records()
             self._contents = await asyncio.to_thread(read_contents, records, hashes)
+
+    async def _find_target(self, file: FileUndo) -> str | None:
+        """Return the hash of the content to restore, if it is known and the file can be read."""
+        try:
+            content = await read_file(self._workspace, file.path)
+        except OSError:
+            return None
+        restore = plan_restore(file.steps, digest(content))
+        return None if restore is None else restore.target
 
     async def undo(self, item: FileUndo | CallRun) -> UndoOutcome:
         """Undo one file or call; a failure is an outcome too."""
@@ -109,15 +113,9 @@ class Rollback:
 
         Returns the outcomes by path. Files that are not among them are left to ``undo``.
         """
-        changes: dict[str, FileChange] = {}
-        reverts: set[int] = set()
-        for file in files:
-            with contextlib.suppress(ToolError, OSError):
-                shown = await self._check_place(file)
-                change, restore = await self._plan_restore(file, shown)
-                if not (change.changes_nothing or restore.rest):
-                    changes[file.path] = change
-                    reverts.update(restore.reverts)
+        plans = [plan for plan in await asyncio.gather(*map(self._plan_simple, files)) if plan]
+        changes = {change.path: change for change, _ in plans}
+        reverts = {number for _, restore in plans for number in restore.reverts}
         workspace = JournaledWorkspace(self._workspace, self._journal, self.id, sorted(reverts))
         try:
             await workspace.apply(ChangeSet(tuple(changes.values())))
@@ -128,6 +126,14 @@ class Rollback:
             path: UndoOutcome(f"{_verb(change, redo)}: {one_line(change.name)}", True)
             for path, change in changes.items()
         }
+
+    async def _plan_simple(self, file: FileUndo) -> tuple[FileChange, FileRestore] | None:
+        """Return the change that restores a file as it was; ``None`` if there is more to it."""
+        with contextlib.suppress(ToolError, OSError):
+            change, restore = await self._plan_restore(file, await self._check_place(file))
+            if not (change.changes_nothing or restore.rest):
+                return change, restore
+        return None
 
     async def _undo_file(self, file: FileUndo) -> UndoOutcome:
         name = one_line(file.path)
@@ -281,14 +287,6 @@ def find_tool(toolbox: Toolset, name: str) -> Tool | None:
     """Return a tool by its name or an alias, also one that the model cannot call."""
     tools = (t for t in toolbox.all_tools() if name in (t.name, *t.metadata.aliases))
     return toolbox.find(name) or next(tools, None)
-
-
-async def read_file(workspace: Workspace, path: str) -> bytes | None:
-    """Return the content of a file, unsaved text first; ``None`` if missing; raises OSError."""
-    try:
-        return await workspace.read(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def one_line(text: str) -> str:
