@@ -23,7 +23,6 @@ from agentchat.core.errors import Unreachable
 from agentchat.core.tools.ports import Command, Workspace
 from agentchat.nvim.render.diff import diff_document
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.overlay.changes import apply_steps
 from agentchat.workspace.overlay.folder import OverlayFolder
 from agentchat.workspace.overlay.launcher import OverlayLauncher
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
@@ -147,8 +146,7 @@ async def _changes(
         )
         copy = _timed(lambda: _copy(project))
         began = time.perf_counter()
-        for step in apply_steps(change):
-            await plain.apply(step)
+        await plain.apply(change.singly)
         rows.append(compare(figure, f"{what}: apply", [copy], [time.perf_counter() - began]))
         await overlay.clear()
     return rows

@@ -4,6 +4,7 @@ local M = {}
 --- How much lighter the lighter of two colours should be: what accessibility guidelines ask of large
 --- letters.
 local ENOUGH = 3
+local LEAST = 2 -- of code in several colours, one of which may be pale
 local MOST = 21 -- black on white
 
 ---@param colour integer 0xRRGGBB
@@ -97,6 +98,7 @@ local INSTEAD = {
   DiagnosticInfo = 'Changed',
   DiagnosticWarn = 'WarningMsg',
   DiagnosticError = 'Removed',
+  NonText = 'LineNr',
 }
 
 --- Links a group of ours, unless the user has set it.
@@ -109,8 +111,8 @@ local function define_link(name, link)
   vim.api.nvim_set_hl(0, name, { link = best })
 end
 
--- For schemes that mark a changed line by its foreground only, which the colours of code cover, or by
--- `reverse`, which makes the words inside the line look changed.
+-- For schemes that mark a changed line by its foreground only, which the colours of code cover, by
+-- `reverse`, which makes the words inside the line look changed, or by a background that hides code.
 local CHANGED = {
   Add = {
     dark = { line = { bg = '#1d3a28', ctermbg = 22 }, word = { bg = '#2c6642', ctermbg = 28 } },
@@ -122,10 +124,13 @@ local CHANGED = {
   },
 }
 
---- Whether the scheme gives a background to the lines of a group, or to the words in them.
+local CODE = { 'Normal', 'Comment', 'Statement', 'String', 'Function', 'Identifier', 'Constant' }
+
+--- Whether the scheme gives a background to the lines of a group, or to the words in them, on which code
+--- can be read.
 local function is_background(name)
-  local look = vim.api.nvim_get_hl(0, { name = name, link = false })
-  return look.bg ~= nil and not look.reverse
+  local look = colours(name)
+  return look.bg ~= nil and not look.reverse and M.contrast(CODE, look.bg) >= LEAST
 end
 
 ---@param kind 'Add'|'Delete'

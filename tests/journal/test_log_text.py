@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from agentchat.core.messages import Reply, ToolCall, ToolResult, UserText
+from dataclasses import replace
+
+from agentchat.core.messages import Reply, ToolCall, ToolResult, Usage, UserText
 from agentchat.journal import records as r
 from agentchat.journal.log_text import render_log
 
@@ -51,6 +53,15 @@ def test_the_users_answer_is_shown_with_the_reason_of_the_question() -> None:
     assert render_log([answer])[-1].endswith(
         "decision on edit (1): reject by user: no (asked because: rule: ask path a)"
     )
+
+
+def test_the_count_of_an_answer_that_broke_off_is_the_least() -> None:
+    counted = Usage(9, 1, 10, 0.5)
+    stopped = replace(counted, is_lower_bound=True)
+    replies = [Reply("x", usage=usage, model="m") for usage in (counted, stopped)]
+    heads = [line for line in render_log(map(r.MessageRecorded, replies)) if "agent (" in line]
+    assert heads[0].endswith("agent (m, stop, 10 tokens, $0.5000)")
+    assert heads[1].endswith("agent (m, stop, at least 10 tokens, $0.5000)")
 
 
 def test_no_line_of_a_log_has_a_line_break() -> None:

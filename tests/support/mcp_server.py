@@ -8,18 +8,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 
 import anyio
 import mcp_types as types
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
 from pydantic import BaseModel
-
-PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
-    "awAAAABJRU5ErkJggg=="
-)
 
 
 def say(text: str) -> None:
@@ -38,21 +32,6 @@ def add(a: int, b: int) -> int:
 
 
 @server.tool()
-def contents() -> list[types.ContentBlock]:
-    """Return one content of each kind."""
-    return [
-        types.TextContent(type="text", text="plain"),
-        types.ImageContent(type="image", data=PIXEL, mime_type="image/png"),
-        types.AudioContent(type="audio", data="UklGRg==", mime_type="audio/wav"),
-        types.EmbeddedResource(
-            type="resource",
-            resource=types.TextResourceContents(uri="note://one", text="embedded"),
-        ),
-        types.ResourceLink(type="resource_link", name="two", uri="note://two"),
-    ]
-
-
-@server.tool()
 async def slow(seconds: float, ctx: Context) -> str:
     """Report progress and wait."""
     await ctx.report_progress(1, 2, "half way")
@@ -62,22 +41,6 @@ async def slow(seconds: float, ctx: Context) -> str:
         say("slow was cancelled")
         raise
     return "slept"
-
-
-@server.tool()
-def fail(text: str) -> str:
-    """Fail."""
-    raise ValueError(text)
-
-
-@server.tool()
-def die(code: int) -> str:
-    """End the process in the middle of a call; a negative code is a signal."""
-    say("about to die")
-    if code < 0:
-        os.kill(os.getpid(), -code)
-        time.sleep(60)
-    os._exit(code)
 
 
 @server.tool()
@@ -151,12 +114,6 @@ def open_page() -> str:
         message="Pay", url="https://pay.example/1", elicitation_id="1"
     )
     raise UrlElicitationRequiredError([page])
-
-
-@server.tool()
-def big(kilobytes: int) -> str:
-    """Return a long text."""
-    return "0123456789abcde\n" * (64 * kilobytes)
 
 
 @server.resource("note://{name}")

@@ -6,6 +6,7 @@ It speaks the older protocol on standard input and output, which begins with a l
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -56,8 +57,8 @@ def flood(params: Message) -> Message:
     """Send notifications of one ``kind`` for some ``megabytes`` or ``seconds``; return how many."""
     arguments = params["arguments"]
     message = FLOODS[arguments["kind"]]
-    token = (params.get("_meta") or {}).get("progressToken")
-    chunk = encode({**message, "params": {**message["params"], "progressToken": token}}) * LINES
+    more = {**message["params"], "progressToken": _token(params)}
+    chunk = encode({**message, "params": more}) * LINES
     size, most = 0, int(arguments["megabytes"] * 1e6)
     end = time.monotonic() + arguments.get("seconds", 60)
     while size < most and time.monotonic() < end:
@@ -66,11 +67,34 @@ def flood(params: Message) -> Message:
     return text(f"sent {size // 1_000_000} MB")
 
 
+def die(params: Message) -> Message:
+    """End the process in the middle of the call; a negative ``code`` is a signal."""
+    code = params["arguments"]["code"]
+    sys.stderr.write("about to die\n")
+    sys.stderr.flush()
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+def pid(params: Message) -> Message:
+    """Report progress and answer with the process id."""
+    progress = {"progressToken": _token(params), "progress": 1, "total": 2, "message": "half way"}
+    send({"method": "notifications/progress", "params": progress})
+    return text(str(os.getpid()))
+
+
+def _token(params: Message) -> Any:
+    return (params.get("_meta") or {}).get("progressToken")
+
+
 TOOLS: dict[str, Callable[[Message], Message | None]] = {
     "huge": huge,
     "wrong": wrong,
     "flood": flood,
     "never": lambda params: None,
+    "die": die,
+    "pid": pid,
 }
 
 

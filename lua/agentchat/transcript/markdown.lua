@@ -58,18 +58,18 @@ SHAPES.block_continuation = SHAPES.block_quote_marker
 
 function SHAPES.list_marker_minus(node, text, first)
   local at = vim.treesitter.get_node_text(node, text):find('%S') or 1
-  return decorations.conceal(first + at - 1, first + at, '•')
+  return decorations.show(first + at - 1, first + at, '•')
 end
 
 SHAPES.list_marker_plus = SHAPES.list_marker_minus
 SHAPES.list_marker_star = SHAPES.list_marker_minus
 
 function SHAPES.task_list_marker_checked(_, _, first, last)
-  return decorations.conceal(first, last, '✓')
+  return decorations.show(first, last, '✓')
 end
 
 function SHAPES.task_list_marker_unchecked(_, _, first, last)
-  return decorations.conceal(first, last, '○')
+  return decorations.show(first, last, '○')
 end
 
 function SHAPES.thematic_break(_, _, first, last)

@@ -63,7 +63,8 @@ def _message_entry(record: r.MessageRecorded) -> Iterator[str]:
 def _reply_entry(reply: Reply) -> Iterator[str]:
     usage = ""
     if reply.usage:
-        usage = f", {reply.usage.total_tokens} tokens, {format_cost(reply.usage.cost)}"
+        least = ", at least" if reply.usage.is_lower_bound else ","
+        usage = f"{least} {reply.usage.total_tokens} tokens, {format_cost(reply.usage.cost)}"
     yield f"agent ({reply.model or 'model'}, {reply.finish}{usage})"
     if reply.reasoning:
         yield f"[reasoning] {reply.reasoning}"

@@ -9,13 +9,15 @@ from agentchat.journal import records as r
 from agentchat.journal.reader import usage_of, without_copies
 
 COLUMNS = ("requests", "input", "cached", "written", "output", "cost")
-WIDTHS = (9, 8, 8, 8, 8, 18)
+WIDTHS = (9, 7, 7, 8, 7, 18)
+"""With the labels as wide as a page on a screen of 80 columns."""
+
 LABEL = 17
 NOTES = (
-    "Input is the whole prompt; cached is what of it the server read from its cache,",
-    "written what it put there. Prices are list prices in US dollars.",
+    "Input is the whole prompt; cached is what of it the server read from its",
+    "cache, written what it put there. Prices are list prices in US dollars.",
 )
-AT_LEAST = "At least: a price is unknown, or an answer broke off before it was counted."
+AT_LEAST = "At least: a price is unknown, or an answer broke off before its count."
 
 
 def render_usage(records: Iterable[r.Record], today: Totals) -> list[str]:

@@ -60,7 +60,7 @@ class ModelSelection:
         self._listed: frozenset[str] = frozenset()
         self._hide = hide
         self._learned = learned or LearnedServers()
-        self._basis: object = None
+        self._basis = ""
         self._model: Model | None = None
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -71,10 +71,10 @@ class ModelSelection:
             UserError: none can be chosen.
         """
         wanted = self._wanted()
-        keys = environment_keys(wanted, os.environ)
-        basis = (repr(sorted(wanted.items())), keys)
+        basis = repr(sorted(wanted.items()))
         if self._model is None or basis != self._basis:
-            self._hide_keys(keys)
+            # The environment of a process does not change.
+            self._hide_keys(environment_keys(wanted, os.environ))
             self._replace(choose_model(wanted, os.environ, self._hide_key, self._learned))
             self._basis = basis
         assert self._model is not None

@@ -30,11 +30,19 @@ class NvimFrontend:
         self._chat = chat
         self._root = root
         self._open: dict[str, asyncio.Future[Answers]] = {}
+        self._asking = asyncio.Lock()
         self.attended = True
         """Whether somebody sees the editor."""
 
     async def ask(self, questions: Sequence[UserQuestion]) -> Answers:
-        """Put questions one after the other; cancelling this closes the one that is shown."""
+        """Put questions one after the other; cancelling this closes the one that is shown.
+
+        Questions that are asked meanwhile wait: a chat shows one at a time.
+        """
+        async with self._asking:
+            return await self._ask(questions)
+
+    async def _ask(self, questions: Sequence[UserQuestion]) -> Answers:
         if not self.attended:
             raise ToolError(UNATTENDED)
         id = uuid.uuid4().hex

@@ -155,12 +155,14 @@ CHANGED = """
       local line = vim.api.nvim_get_hl(0, { name = 'AgentChat' .. kind, link = false })
       local word = vim.api.nvim_get_hl(0, { name = 'AgentChat' .. kind .. 'Word', link = false })
       local seen = line.bg and word.bg and line.bg ~= word.bg
-      return not (line.reverse or word.reverse) and seen ~= nil and seen
+      local code = { 'Normal', 'AgentChatCodeKeyword', 'AgentChatCodeString' }
+      local legible = require('agentchat.highlights').contrast(code, line.bg) >= 2
+      return not (line.reverse or word.reverse) and seen ~= nil and seen and legible
     end):totable()
 """
 
 
-@pytest.mark.parametrize("scheme", ["default", "habamax", "quiet", "desert", "blue", "lunaperche"])
+@pytest.mark.parametrize("scheme", ["default", "habamax", "quiet", "desert", "blue", "morning"])
 @pytest.mark.parametrize("background", ["dark", "light"])
 def test_changed_words_can_be_told_from_the_rest_of_their_line(
     desk: Desk, scheme: str, background: str

@@ -8,6 +8,30 @@ import mcp_types as types
 import pytest
 
 from agentchat.tools.mcp.contents import result_data
+from agentchat.tools.mcp.tool import make_output
+
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
+    "awAAAABJRU5ErkJggg=="
+)
+
+
+async def test_each_kind_of_content_reaches_the_model() -> None:
+    embedded = types.TextResourceContents(uri="note://one", text="embedded")
+    contents: list[types.ContentBlock] = [
+        types.TextContent(type="text", text="plain"),
+        types.ImageContent(type="image", data=PIXEL, mime_type="image/png"),
+        types.AudioContent(type="audio", data="UklGRg==", mime_type="audio/wav"),
+        types.EmbeddedResource(type="resource", resource=embedded),
+        types.ResourceLink(type="resource_link", name="two", uri="note://two"),
+    ]
+    output = await make_output(result_data(types.CallToolResult(content=contents)))
+    assert output.text == (
+        "plain\n[image, image/png, 70 bytes]\n"
+        "[audio, audio/wav, 4 bytes: it cannot be shown to you]\n"
+        "Resource note://one:\nembedded\n[resource note://two (two)]"
+    )
+    assert [image.mime for image in output.images] == ["image/png"]
 
 
 def texts(structured: Any, *texts: str) -> list[str]:

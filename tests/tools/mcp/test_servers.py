@@ -146,7 +146,7 @@ async def test_a_server_that_does_not_start_is_given_up_after_some_tries(place: 
 async def test_the_end_of_the_worker_ends_its_servers_and_the_next_call_starts_both(
     place: Place,
 ) -> None:
-    server = place.server(**SAMPLE)
+    server = place.server(**RAW)
     old = int(await call(server, "pid"))
     place.registry.close()
     new = int(await call(server, "pid"))

@@ -263,7 +263,8 @@ class Toolset:
     def deferrable(self) -> tuple[Tool, ...]:
         """Return the given tools that are not sent until a search finds them, found or not."""
         given = self._present(self._given_names())
-        others = (tool for tool in self.tools() if tool not in given)
+        names = {tool.name for tool in given}
+        others = (tool for tool in self.tools() if tool.name not in names)
         return (
             *select_deferred(given, self._activated, self._always_load, self._threshold),
             *select_deferred(others, self._activated, self._always_load, 0),

@@ -161,11 +161,6 @@ class Gemini(WireProtocol):
         """Return the headers that carry the key."""
         return {"x-goog-api-key": key}
 
-    def model_names(self, page: object) -> list[str]:
-        """Return the names in the server's list of models."""
-        names = (string(model.get("name")) for model in mappings(mapping(page).get("models")))
-        return [name.removeprefix("models/") for name in names if name]
-
     def _body(self, request: ModelRequest) -> Body:
         body: Body = {"contents": [*self.history(request), *self.reminder(request)]}
         if request.system.strip():

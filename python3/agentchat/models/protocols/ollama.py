@@ -101,11 +101,6 @@ class Ollama(WireProtocol):
         """The size of the context that requests ask for, once it is known."""
         return self._context
 
-    def model_names(self, page: object) -> list[str]:
-        """Return the names in the server's list of models."""
-        names = (string(model.get("name")) for model in mappings(mapping(page).get("models")))
-        return [name for name in names if name]
-
     async def prepare(self, http: JsonClient, headers: Mapping[str, str]) -> None:
         """Ask how large a context the model has; one answer holds for the chat."""
         if self._context is None:

@@ -11,16 +11,11 @@ from agentchat.core.messages import Image, Reply, ReplyPart
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.validate import model_description, model_schema
-from agentchat.models.protocols.conversation import (
-    Entry,
-    Round,
-    images_intro,
-    without_images,
-)
+from agentchat.models.protocols.conversation import Entry, Round, images_intro, without_images
 from agentchat.models.protocols.features import VENDOR_DATA, Feature, Features
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.protocols.wire_history import WireHistory
-from agentchat.models.response.events import EventReader, integer, mapping, mappings
+from agentchat.models.response.events import EventReader, integer, mapping, mappings, string
 from agentchat.models.response.refusal import ServerRefusal
 
 Body = dict[str, Any]
@@ -35,6 +30,12 @@ WINDOW_FIELDS = (
     "max_input_tokens",
 )
 """How servers name the context window in the description of a model."""
+
+
+def listed_models(page: object) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the models in a server's list of them, each with its name."""
+    for model in mappings(mapping(page).get("data") or mapping(page).get("models")):
+        yield string(model.get("id") or model.get("name")).removeprefix("models/"), model
 
 
 def find_window(model: Mapping[str, Any]) -> int | None:
@@ -151,15 +152,11 @@ class WireProtocol(ABC):
         settings = mapping(mapping(page).get("default_generation_settings"))
         if "n_ctx" in settings:  # llama.cpp describes the one model that it serves
             return integer(settings["n_ctx"])
-        for model in mappings(mapping(page).get("data") or mapping(page).get("models")):
-            if str(model.get("id") or model.get("name")).removeprefix("models/") == self.model:
-                return find_window(model)
-        return None
+        return next((find_window(m) for name, m in listed_models(page) if name == self.model), None)
 
     def model_names(self, page: object) -> list[str]:
         """Return the names in the server's list of models."""
-        models = mappings(mapping(page).get("data"))
-        return [str(model["id"]) for model in models if model.get("id")]
+        return [name for name, _ in listed_models(page) if name]
 
     @property
     def provider_name(self) -> str:

@@ -39,7 +39,7 @@ class FieldError(Exception):
 
 
 class Elicitation:
-    """Puts the questions of servers to one user, one server at a time."""
+    """Puts the questions of a server to the user, one form after the other."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
