@@ -20,6 +20,7 @@ OLD = {
     "linked": (b"old linked\n", 0o644),
     "gone/file": (b"old gone\n", 0o600),
     "moved": (b"old moved\n", 0o640),
+    "swapped": (b"old swapped\n", 0o644),
     "locked": (b"old locked\n", 0o444),
     "canary": (b"not in the change\n", 0o644),
 }
@@ -38,13 +39,18 @@ def build(root: Path) -> None:
 
 
 def the_change(root: Path) -> ChangeSet:
-    """Three edits (one in place, one of a read-only file), a new file, a deletion, a rename."""
+    """Three edits (one in place, one of a read-only file), a new file, a deletion, a rename.
+
+    And a file that becomes a folder with a file in it.
+    """
     edits = [FileChange(str(root / n), OLD[n][0], new, n) for n, new in NEW.items()]
     made = FileChange(str(root / "new/deep/file"), None, b"new file\n")
     gone = FileChange(str(root / "gone/file"), OLD["gone/file"][0], None)
     path, origin = str(root / "at/moved"), str(root / "moved")
     moved = FileChange(path, OLD["moved"][0], b"new moved\n", old_path=origin)
-    return ChangeSet((edits[0], made, edits[1], gone, moved, edits[2]))
+    swap = FileChange(str(root / "swapped"), OLD["swapped"][0], None)
+    inside = FileChange(str(root / "swapped/in"), None, b"new in\n")
+    return ChangeSet((edits[0], made, edits[1], gone, moved, edits[2], swap, inside))
 
 
 async def make_it(root: Path, state: Path) -> None:

@@ -142,7 +142,7 @@ def _has_the_bytes_before(place: Place) -> None:
     for file in the_change(place.root).parts:
         name = os.path.relpath(file.path, place.root)
         path = Path(file.path)
-        if file.before is not None and (not path.exists() or path.read_bytes() != file.before):
+        if file.before is not None and (not path.is_file() or path.read_bytes() != file.before):
             assert hashlib.sha256(OLD[name][0]).hexdigest() in kept, name
 
 

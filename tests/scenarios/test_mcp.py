@@ -71,15 +71,15 @@ def test_the_command_lists_stops_and_explains_servers(
     broken = {"command": "no-such-program"}
     editor = start_with(start_editor, model_server, sample=SAMPLE, broken=broken)
     editor.command("AgentMcp restart sample")
-    editor.wait_notice("MCP server sample runs: 7 tools")
+    editor.wait_notice("MCP server sample runs: 8 tools")
     editor.command("AgentMcp")
     page = editor.wait(lambda: next(iter(editor.floats()), None), why="the list").text
-    assert "sample: running, 7 tools" in page
+    assert "sample: running, 8 tools" in page
     assert "version: sample 1.2, protocol" in page
     assert "no-such-program does not exist" in page
     editor.keys("q")
     editor.command("checkhealth agentchat")
-    assert "mcp_server.py (running, 7 tools)" in editor.eval("join(getline(1, '$'))")
+    assert "mcp_server.py (running, 8 tools)" in editor.eval("join(getline(1, '$'))")
     editor.command("bwipeout")
     editor.command("AgentMcp stop sample")
     editor.wait_notice("MCP server sample is stopped")

@@ -49,7 +49,11 @@ def test_edits_and_commands_run_unasked_and_are_one_preview_that_can_be_applied_
     editor.wait(lambda: chat.status()["mode"] == "stage", why="the mode changed")
     model_server.script(
         calls(edit("notes.txt", "two", "2")),
-        calls(bash("cat notes.txt; rm -r src; echo new > new.txt; ln -s new.txt link")),
+        calls(bash("cat notes.txt; echo new > new.txt; ln -s new.txt link")),
+        calls(bash("mv src/app.py .; rm -r src; echo file > src; rm README.md")),
+        calls(
+            bash("mkdir -p README.md/x links x/y; ln -s ../out links/out; echo x > README.md/in")
+        ),
         calls(bash("mkdir out; for i in `seq 80`; do echo $i > out/$i; done")),
         text("Done."),
     )
@@ -65,7 +69,7 @@ def test_edits_and_commands_run_unasked_and_are_one_preview_that_can_be_applied_
     chat.event("AgentPreviewResolved", source="stage", status="success")
     assert (workspace / "notes.txt").read_text() == "one\n2\nthree\n"
     assert (workspace / "link").readlink() == Path("new.txt")
-    assert not (workspace / "src").exists()
+    assert (workspace / "src").read_text() == "file\n"
     model_server.script(text("Yes."))
     chat.play("and?")
     assert "Applied 1 of 1 hunks in notes.txt." in model_server.requests[-1].said()
@@ -76,7 +80,7 @@ def test_edits_and_commands_run_unasked_and_are_one_preview_that_can_be_applied_
     editor.command("AgentRedo")
     editor.wait_text("Redo of turn 1", chat.buffer)
     assert (workspace / "out/80").read_text() == "80\n"
-    assert not (workspace / "src").exists()
+    assert (workspace / "src").read_text() == "file\n"
 
 
 def test_the_user_keeps_some_hunks_and_the_model_hears_which(

@@ -116,6 +116,12 @@ def open_page() -> str:
     raise UrlElicitationRequiredError([page])
 
 
+@server.tool()
+def big(kilobytes: int) -> str:
+    """Return a long text."""
+    return "0123456789abcde\n" * (64 * kilobytes)
+
+
 @server.resource("note://{name}")
 def note(name: str) -> str:
     """A note."""

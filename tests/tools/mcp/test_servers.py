@@ -179,6 +179,11 @@ async def test_a_server_at_a_url_speaks_either_generation_and_can_ask_in_the_old
             path = "mcp" if kind == "http" else "sse"
             server = place.server(url=f"http://127.0.0.1:{port}/{path}")
             assert await call(server, "add", a=2, b=3) == "5"
+            if kind == "sse":
+                with pytest.raises(ToolError, match=r"^MCP server s: .* exceeded the 1048576 byte"):
+                    await call(server, "big", kilobytes=2000)
+            else:
+                assert len(await call(server, "big", kilobytes=2000)) == 2_048_000
             user = User("Answer", "large")
             with pytest.raises(ToolError, match=r"older protocol.* Call the tool again\.$"):
                 await server.call("interview", {}, lambda progress: None, user)

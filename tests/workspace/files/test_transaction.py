@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from agentchat.core.diff.aspects import FOLDER, aspect_path, mode_content
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.workspace.files.disk import Disk, FolderHandles
@@ -140,8 +141,27 @@ def four(root: Path) -> list[FileChange]:
     ]
 
 
+def swapped(root: Path) -> list[FileChange]:
+    """A file becomes a folder, and a folder a file; what was in that gets a new name."""
+    mode = mode_content((root / "d").stat().st_mode)
+    return [
+        change(root, "a/in", None, "new in\n"),
+        change(root, "a", "old a\n", None),
+        renamed(root, "d/c", "moved", "old d/c\n", "old d/c\n"),
+        FileChange(aspect_path(str(root / "d"), FOLDER), mode, None),
+        change(root, "d", None, "new d\n"),
+    ]
+
+
 def apply(files: list[FileChange], disk: Disk | None = None) -> None:
     FileTransaction(disk or Disk(), lambda path: path).apply(files)
+
+
+def test_files_and_folders_take_each_others_places(ws: Path) -> None:
+    apply(swapped(ws))
+    found = {str(path.relative_to(ws)): path.is_dir() for path in ws.rglob("*")}
+    assert found == {"a": True, "a/in": False, "b": False, "d": False, "moved": False}
+    assert (ws / "d").read_text() == "new d\n"
 
 
 def test_a_change_of_several_files_is_made(ws: Path) -> None:
@@ -329,16 +349,17 @@ def test_two_new_files_in_one_new_folder_are_previewed_in_the_one_above(ws: Path
     assert sorted(path.name for path in (ws / "n").iterdir()) == ["a", "b"]
 
 
-def _count(ws: Path) -> int:
+def _count(ws: Path, make: Callable[[Path], list[FileChange]]) -> int:
     disk = FaultyDisk()
-    apply(four(ws), disk)
+    apply(make(ws), disk)
     return len(disk.log)
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EACCES, errno.EROFS])
 @pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("make", [four, swapped])
 def test_whichever_operation_fails_the_change_is_whole_or_not_made(
-    tmp_path: Path, error: int, after: bool
+    tmp_path: Path, error: int, after: bool, make: Callable[[Path], list[FileChange]]
 ) -> None:
     def fresh(number: int) -> Path:
         root = tmp_path / str(number)
@@ -347,7 +368,7 @@ def test_whichever_operation_fails_the_change_is_whole_or_not_made(
             (root / name).write_text(f"old {name}\n")
         return root
 
-    count = _count(fresh(-1))
+    count = _count(fresh(-1), make)
     post = fingerprint(tmp_path / "-1")
     assert count > 10
     for number in range(count):
@@ -355,7 +376,7 @@ def test_whichever_operation_fails_the_change_is_whole_or_not_made(
         pre = fingerprint(root)
         disk = FaultyDisk(at=number, error=error, after=after)
         try:
-            apply(four(root), disk)
+            apply(make(root), disk)
             message, expected = "", post
         except ToolError as problem:
             message, expected = str(problem), pre

@@ -32,8 +32,8 @@ async def test_ignored_files_that_need_consent_are_lines_of_their_own(tmp_path: 
     root.mkdir()
     plainly("git init -q .", root)
     (root / ".gitignore").write_text("*\n")
-    changed = {"z.o": 0o644, "a.o": 0o644, ".env": 0o644, "su": 0o4755, "b.o": 0o755}
-    assert await names(root, changed) == [".env", "su", "ignored by git, 6 bytes"]
+    changed = {"z.o": 0o644, "modules/p/package.json": 0o644, ".env": 0o644, "su": 0o4755}
+    assert await names(root, changed) == [".env", "su", "ignored by git, 4 bytes"]
 
 
 async def test_what_moved_in_the_data_of_submodules_and_worktrees_is_named(tmp_path: Path) -> None:

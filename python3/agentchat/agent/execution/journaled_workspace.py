@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from agentchat.core.diff.aspects import entry_of, split_aspect
@@ -102,7 +102,8 @@ class JournaledWorkspace(LocatedWorkspace):
         All files are looked up together: one by one, thousands of them take seconds.
         """
         parents = {os.path.dirname(entry_of(f.path)) for f in change.files if f.letter in "AR"}
-        counts = await asyncio.gather(*map(self._missing_folders, parents))
+        gone = {entry_of(file.path) for file in change.files if file.after is None}
+        counts = await asyncio.gather(*(self._missing_folders(p, gone) for p in parents))
         missing = dict(zip(parents, counts, strict=True))
         described = (self._describe(file, missing) for file in change.files)
         return ChangeSet(tuple(await asyncio.gather(*described)))
@@ -116,10 +117,10 @@ class JournaledWorkspace(LocatedWorkspace):
             file = replace(file, mode=target.mode, owner=target.owner, attributes=target.attributes)
         return file
 
-    async def _missing_folders(self, folder: str) -> int:
-        """Return how many folders up from this one do not exist."""
+    async def _missing_folders(self, folder: str, gone: Collection[str]) -> int:
+        """Return how many folders up from this one do not exist, or are files that go."""
         missing = 0
-        while folder != "/" and await self._inner.kind(folder) is None:
+        while folder != "/" and (folder in gone or await self._inner.kind(folder) is None):
             missing, folder = missing + 1, os.path.dirname(folder)
         return missing
 
@@ -139,13 +140,18 @@ class JournaledWorkspace(LocatedWorkspace):
     async def _find_changed(self, change: ChangeSet) -> list[FileChange]:
         """Return the files of a failed change that have their new bytes all the same."""
         parts = [part for part in change.parts if not part.changes_nothing]
-        return [part for part in parts if await self._read(part.path) == part.after]
+        return [part for part in parts if await read_file(self._inner, part.path) == part.after]
 
-    async def _read(self, path: str) -> bytes | None:
-        try:
-            return await self._inner.read(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+
+async def read_file(workspace: Workspace, path: str) -> bytes | None:
+    """Return the content of a file, unsaved text first; ``None`` if missing; raises OSError.
+
+    A folder in the place of the file means that the file is missing, too.
+    """
+    try:
+        return await workspace.read(path)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
 
 
 def _absorb_cancellation() -> None:

@@ -10,9 +10,8 @@ from dataclasses import replace
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange, count_lines
-from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import ToolOutput
-from agentchat.workspace.overlay.changes import apply_steps
+from agentchat.workspace.files.steps import order_steps
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 NAMED_FILES = 20
@@ -43,16 +42,10 @@ async def apply_staged(
     Of two files, the one that was changed later in the overlay is the newer one, too: so ``make``
     does not build again what was built there.
     """
-    done: list[ChangeSet] = []
-    saved: list[str] = []
-    try:
-        for step in apply_steps(change):
-            saved += [file.path for file in await workspace.apply(step) if file.saved]
-            done.append(step)
-    except ToolError:
-        for step in reversed(done):
-            await workspace.apply(step.reversed())
-        raise
+    # Undo goes through the journal backwards, file by file: in this order it can.
+    files = [file for step in order_steps(change.singly.files) for file in step]
+    applied = await workspace.apply(ChangeSet(tuple(files)))
+    saved = [file.path for file in applied if file.saved]
     await asyncio.to_thread(overlay.staged.restore_order, saved)
     await overlay.clear()
 

@@ -7,6 +7,7 @@ finish: the model goes on with other work, on top of it.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import uuid
@@ -191,7 +192,8 @@ class Stage:
 
     async def _ask_about_special(self, change: ChangeSet) -> None:
         """Ask once about files that need approval in every mode; raises ToolError if rejected."""
-        lines = [line for file in change.files if (line := await self._special(file))]
+        found = await asyncio.gather(*map(self._special, change.files))
+        lines = [line for line in found if line]
         if not lines:
             return
         number = f"{len(lines)} special {'change' if len(lines) == 1 else 'changes'}"

@@ -6,12 +6,12 @@ import asyncio
 import uuid
 from dataclasses import replace
 
+from agentchat.agent.execution.journaled_workspace import read_file
 from agentchat.agent.execution.tool_runner import ToolRunner
 from agentchat.agent.undo.rollback import (
     Rollback,
     UndoOutcome,
     find_tool,
-    read_file,
     render_call,
 )
 from agentchat.core.diff.changeset import digest

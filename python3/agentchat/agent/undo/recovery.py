@@ -40,8 +40,8 @@ from enum import Enum
 from typing import Protocol
 
 from agentchat.agent.execution.checkpoints import record_changes
-from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
-from agentchat.agent.undo.rollback import one_line, read_file
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, read_file
+from agentchat.agent.undo.rollback import one_line
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.frozen import frozen
@@ -120,8 +120,6 @@ class Recovery:
         timeline = self._timeline
         for change in reversed(timeline.unfinished):
             await self._recover(change)
-            folders = {step.path: step.folders for step in change.steps}
-            await self._sweep(folders)
         for checkpoint in timeline.open_checkpoints:
             await self._settle(checkpoint)
         # Leftovers of earlier changes that could not be removed then may be removable now.
@@ -156,6 +154,8 @@ class Recovery:
         if not self._workspace.host:
             deleted = [step.path for step in change.steps if step.after is None]
             await asyncio.to_thread(self._leftovers.put_back, deleted)
+        # A folder that was made for a file may have the name of a file to restore.
+        await self._sweep({step.path: step.folders for step in change.steps})
         hashes = {name for step in change.steps for name in (step.before, step.after) if name}
         contents = await asyncio.to_thread(read_contents, self._journal.records(), hashes)
         files = [await self._compare(step, contents) for step in change.steps]

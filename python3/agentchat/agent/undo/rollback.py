@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, read_file
 from agentchat.agent.execution.tool_runner import GUIDE, ToolRunner, parse_arguments
 from agentchat.core.diff.aspects import LINK, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
@@ -287,14 +287,6 @@ def find_tool(toolbox: Toolset, name: str) -> Tool | None:
     """Return a tool by its name or an alias, also one that the model cannot call."""
     tools = (t for t in toolbox.all_tools() if name in (t.name, *t.metadata.aliases))
     return toolbox.find(name) or next(tools, None)
-
-
-async def read_file(workspace: Workspace, path: str) -> bytes | None:
-    """Return the content of a file, unsaved text first; ``None`` if missing; raises OSError."""
-    try:
-        return await workspace.read(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def one_line(text: str) -> str:

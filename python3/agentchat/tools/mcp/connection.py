@@ -68,6 +68,7 @@ class Connection:
         self._lost = asyncio.Event()
         self._login = Login(config, self._show_login if config["login"] else None)
         self._task: asyncio.Task[None] | None = None
+        self._end_reason = ""
         self._lists: dict[str, Any] = {}
 
     # --- opening and closing ----------------------------------------------------------------------
@@ -102,9 +103,11 @@ class Connection:
             await self._login.listen()
             await self._run_on_a_transport(ready)
         except BaseException as error:
+            explained = await self._explain(error)
             if not ready.done():
-                ready.set_exception(await self._explain(error))
+                ready.set_exception(explained)
                 return
+            self._end_reason = str(explained)
         finally:
             self._client = None
             self._login.close()
@@ -122,8 +125,10 @@ class Connection:
                     await self._hold(client)
                 return
             except Exception as error:
+                if ready.done():
+                    raise
                 first_error = first_error or await self._explain(error)
-                if ready.done() or "login" in str(first_error):
+                if "login" in str(first_error):
                     break
         if first_error is not None:
             raise first_error
@@ -331,11 +336,14 @@ class Connection:
             error = error.exceptions[0]
         if isinstance(error, ToolError):
             return error
-        closed = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
-        if self._stdio is not None and (closed or self._stdio.ended.is_set()):
-            return ToolError(await self._end_text())
-        if closed or (isinstance(error, MCPError) and "ession terminated" in error.message):
+        is_lost = isinstance(error, MCPError) and (
+            error.code == types.CONNECTION_CLOSED or "ession terminated" in error.message
+        )
+        if is_lost:
             self._lost.set()  # the next call connects again
+        has_ended = self._stdio is not None and (is_lost or self._stdio.ended.is_set())
+        if has_ended or str(error) == "Connection closed":
+            return ToolError(await self._end_text())
         if isinstance(error, FileNotFoundError) and self._stdio is not None:
             missing = error.filename or self._config["command"]
             return ToolError(f"MCP server {self._name}: {missing} does not exist.")
@@ -350,7 +358,9 @@ class Connection:
     async def _end_text(self) -> str:
         """Return how the server ended."""
         if self._stdio is None:
-            return f"MCP server {self._name}: the connection ended."
+            if self._task is not None and self._task is not asyncio.current_task():
+                await asyncio.wait({self._task}, timeout=END_SECONDS)
+            return self._end_reason or f"MCP server {self._name}: the connection ended."
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stdio.ended.wait(), END_SECONDS)
         code, line = self._stdio.exit_code, self.log.last_error_line

@@ -134,6 +134,7 @@ class RemoveFolder(AspectOperation):
             with contextlib.suppress(OSError):
                 self.disk.rmdir(self.name, self.dir_fd)
                 self.sync_folder()
+                self.remove_folders_above()
 
 
 class ChangeLink(AspectOperation):
@@ -160,6 +161,11 @@ class ChangeLink(AspectOperation):
         self._temp = None
         self.committed = True
         self.sync_folder()
+
+    def close(self) -> None:
+        """Remove the folders that were made for a link that is gone."""
+        if self.committed and self.after is None:
+            self.remove_folders_above()
 
     def _put(self, old: bytes | None, temp: str | None) -> None:
         if old is None and os.path.lexists(self.path):

@@ -147,6 +147,14 @@ class FileOperation:
             with contextlib.suppress(OSError):
                 self.disk.rmdir(os.path.basename(path), self.folders.get(os.path.dirname(path)))
 
+    def remove_folders_above(self) -> None:
+        """Remove the folders that were made for an entry that is gone, if they are empty."""
+        folder = os.path.dirname(self.path)
+        with contextlib.suppress(OSError):
+            for _ in range(self.file.folders):
+                folder, name = os.path.split(folder)
+                self.disk.rmdir(name, self.folders.get(folder))
+
     def stat_target(self) -> os.stat_result | None:
         """Return the status of the target, if it exists; raises ToolError if it is no file."""
         try:

@@ -281,13 +281,4 @@ class RemoveFile(FileOperation):
             with contextlib.suppress(OSError):
                 self.remove_temporary(self.aside)
                 self.sync_folder()
-            self._remove_folders()
-
-    def _remove_folders(self) -> None:
-        """Remove the folders that were made for the file, if they are empty."""
-        folder = os.path.dirname(self.path)
-        with contextlib.suppress(OSError):
-            for _ in range(self.file.folders):
-                folder, name = os.path.split(folder)
-                with directory(folder) as dir_fd:
-                    self.disk.rmdir(name, dir_fd)
+            self.remove_folders_above()

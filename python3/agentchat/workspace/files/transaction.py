@@ -11,13 +11,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from agentchat.core.diff.aspects import entry_of, split_aspect
+from agentchat.core.diff.aspects import FOLDER, entry_of, split_aspect
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.workspace.files.aspects import aspect_operation
 from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk, FolderHandles
 from agentchat.workspace.files.operation import FileOperation, UnchangedFile
 from agentchat.workspace.files.operations import CreateFile, RemoveFile, ReplaceFile
+from agentchat.workspace.files.steps import order_steps
+
+
+def _never() -> bool:
+    return False
 
 
 class TransactionAborted(Exception):
@@ -39,9 +44,7 @@ class FileTransaction:
         self._disk = disk
         self._show = show
 
-    def apply(
-        self, files: Sequence[FileChange], is_cancelled: Callable[[], bool] = lambda: False
-    ) -> None:
+    def apply(self, files: Sequence[FileChange], is_cancelled: Callable[[], bool] = _never) -> None:
         """Make the change.
 
         Raises:
@@ -50,29 +53,53 @@ class FileTransaction:
             TransactionAborted: ``is_cancelled()`` was true before the first file was touched.
             In all three cases no file is changed, unless the message says otherwise.
         """
+        done: list[list[FileChange]] = []
         with FOLDER_LOCKS.hold(_folders(files)):
-            operations: list[FileOperation] = []
-            handles = FolderHandles()
-            disk = self._disk.for_files(len(files))
-            removed = {entry_of(file.path) for file in files if file.after is None}
             try:
-                for file in files:
-                    for operation in self._operations(disk, file, handles, removed):
-                        operations.append(operation)
-                        self._run_step(operation, operation.prepare)
-                self._flush(disk, files)
-                if is_cancelled():
-                    raise TransactionAborted
-                for operation in operations:
-                    self._run_step(operation, operation.commit)
-                self._flush(disk, files)
+                for step in order_steps(files):
+                    self._apply_step(step, is_cancelled)
+                    done.append(step)
+                    is_cancelled = _never
             except BaseException as error:
-                self._roll_back(operations, error)
+                self._take_back(done, error)
                 raise
-            finally:
-                for operation in operations:
-                    operation.close()
-                handles.close()
+
+    def _apply_step(self, files: Sequence[FileChange], is_cancelled: Callable[[], bool]) -> None:
+        operations: list[FileOperation] = []
+        handles = FolderHandles()
+        disk = self._disk.for_files(len(files))
+        removed = {entry_of(file.path) for file in files if file.after is None}
+        try:
+            for file in files:
+                for operation in self._operations(disk, file, handles, removed):
+                    operations.append(operation)
+                    self._run_step(operation, operation.prepare)
+            self._flush(disk, files)
+            if is_cancelled():
+                raise TransactionAborted
+            for operation in operations:
+                self._run_step(operation, operation.commit)
+            self._flush(disk, files)
+        except BaseException as error:
+            self._roll_back(operations, error)
+            raise
+        finally:
+            for operation in operations:
+                operation.close()
+            handles.close()
+
+    def _take_back(self, done: Sequence[Sequence[FileChange]], error: BaseException) -> None:
+        """Reverse the steps that were made; raises ToolError if that fails."""
+        for step in reversed(done):
+            back = [file.reversed() for file in step if not _is_kept_folder(file)]
+            try:
+                for part in order_steps(back):
+                    self._apply_step(part, _never)
+            except ToolError as failure:
+                names = ", ".join(self._show(file.path) for file in step)
+                raise ToolError(
+                    f"{failure_reason(error)} Could not be rolled back: {names}."
+                ) from failure
 
     def _flush(self, disk: Disk, files: Sequence[FileChange]) -> None:
         """Make what was written durable; raises ChangeFailed."""
@@ -127,6 +154,12 @@ class FileTransaction:
             raise ToolError(
                 f"{failure_reason(error)} Could not be rolled back: {names}."
             ) from error
+
+
+def _is_kept_folder(file: FileChange) -> bool:
+    """Whether a folder was to be deleted and is still there."""
+    entry, aspect = split_aspect(file.path)
+    return aspect == FOLDER and file.after is None and os.path.isdir(entry)
 
 
 def _existing_folder(path: str) -> str:

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import subprocess
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,12 +111,12 @@ class StagedChanges:
         """
         entries = await asyncio.to_thread(self._upper.scan)
         await asyncio.to_thread(self._read_after, entries)
-        for path, entry in entries.items():
-            if path not in self._before:
-                before = None if entry.is_new else await self._content_before(path)
-                self._before[path] = before
-                if since is not None and entry.changed >= since:
-                    self._moved.add(path)
+        unseen = [entry for path, entry in entries.items() if path not in self._before]
+        before = await asyncio.gather(*map(self._content_before, unseen))
+        for entry, content in zip(unseen, before, strict=True):
+            self._before[entry.path] = content
+            if since is not None and entry.changed >= since:
+                self._moved.add(entry.path)
         return await asyncio.to_thread(self._replace_files, entries)
 
     def _replace_files(self, entries: Mapping[str, UpperEntry]) -> list[FileChange]:
@@ -128,19 +128,15 @@ class StagedChanges:
     async def change_set(self) -> ChangeSet:
         """Return all changes of the last update: renames found, ``.git`` and ignored files folded.
 
-        They are in the order of their paths; ``apply_steps`` has the order to apply them in.
+        They are in the order of their paths.
         """
         return await asyncio.to_thread(self._make_change_set)
 
     def _make_change_set(self) -> ChangeSet:
         files = find_renames(_without_implied_folders(self._files.values()))
-        self._find_ignored([file.path for file in files])
+        self._find_ignored([_entry(file)[0] for file in files])
         git = [file for file in files if self._is_git(file.path)]
-        ignored = [
-            file
-            for file in files
-            if self._ignored.get(file.path, False) and not self._is_special(file)
-        ]
+        ignored = [file for file in files if self._is_folded(file)]
         folded = {id(file) for file in (*git, *ignored)}
         groups = [
             self._group(GIT, _describe_git(map(self._relative, git)), git),
@@ -187,9 +183,11 @@ class StagedChanges:
         for path in entries.keys() - after.keys():
             del entries[path]
 
-    async def _content_before(self, path: str) -> bytes | None:
+    async def _content_before(self, entry: UpperEntry) -> bytes | None:
+        if entry.is_new:
+            return None
         try:
-            return await self._read_before(path)
+            return await self._read_before(entry.path)
         except OSError:
             return None
 
@@ -226,18 +224,22 @@ class StagedChanges:
         members = tuple(sorted(files, key=_entry))
         return FileChange(path, None, None, description, members=members)
 
-    def _find_ignored(self, paths: Collection[str]) -> None:
+    def _is_folded(self, file: FileChange) -> bool:
+        """Whether git ignores an entry, and its whole folder if it needs consent."""
+        path = _entry(file)[0]
+        where = os.path.dirname(path) if self._is_special(file) else path
+        return self._ignored.get(path, False) and self._ignored.get(where, False)
+
+    def _find_ignored(self, paths: Iterable[str]) -> None:
         """Ask git once about each new path; nothing is ignored where git does not answer."""
-        unknown = {path: split_aspect(path)[0] for path in paths if path not in self._ignored}
-        if not unknown:
-            return
-        entries = sorted({entry for entry in unknown.values() if not self._is_git(entry)})
-        found = _ask_git(self._root, entries) if entries else set()
-        self._ignored.update({path: entry in found for path, entry in unknown.items()})
+        asked = {path for path in paths if path not in self._ignored and not self._is_git(path)}
+        asked |= {os.path.dirname(path) for path in asked} - {self._root, *self._ignored}
+        if asked:
+            found = _ask_git(self._root, sorted(asked))
+            self._ignored.update({path: path in found for path in asked})
 
 
 _ASPECT_NAMES = {LINK: "symlink", FOLDER: "folder", MODE: "mode"}
-_ORDER = {FOLDER: 1, "": 2, LINK: 3, MODE: 4}
 
 
 def _entry(file: FileChange) -> tuple[str, str]:
@@ -250,43 +252,6 @@ def is_privileged(file: FileChange) -> bool:
     if file.after is not None and split_aspect(file.path)[1] == MODE:
         mode = read_mode(file.after)
     return bool(mode & (stat.S_ISUID | stat.S_ISGID))
-
-
-def apply_order(file: FileChange) -> tuple[int, int, str]:
-    """Return the key that sorts changes so that each can be made after those before it.
-
-    Deleted files come first, since a link may take their names; deleted folders last, the deepest
-    before those that contain them; new folders before the files in them; modes after the rest.
-    """
-    path, aspect = split_aspect(file.path)
-    if file.letter != "D":
-        return (_ORDER[aspect], 0, path)
-    return (5, -path.count("/"), path) if aspect == FOLDER else (0, 0, path)
-
-
-def apply_steps(change: ChangeSet) -> list[ChangeSet]:
-    """Return the changes to apply one after the other, with the files of groups in them.
-
-    Nearly always it is one. Where a folder becomes a file, or a file a folder, what is deleted
-    must be gone first.
-    """
-    files = sorted(change.singly.files, key=apply_order)
-    deleted = [file for file in files if file.letter == "D"]
-    gone = {split_aspect(file.path) for file in deleted}
-    if not any(_needs_room(file, gone) for file in files if file.letter in "AR"):
-        return [ChangeSet(tuple(files))]
-    rest = tuple(file for file in files if file.letter != "D")
-    return [ChangeSet(tuple(deleted)), ChangeSet(rest)]
-
-
-def _needs_room(file: FileChange, gone: Collection[tuple[str, str]]) -> bool:
-    """Whether a created entry takes the place of a folder, or lies below what was a file."""
-    path, aspect = split_aspect(file.path)
-    if aspect != FOLDER and (path, FOLDER) in gone:
-        return True
-    parents = [path, *(str(parent) for parent in Path(path).parents)]
-    below = parents if aspect == FOLDER else parents[1:]
-    return any((parent, kind) in gone for parent in below for kind in ("", LINK))
 
 
 def find_renames(files: Sequence[FileChange]) -> list[FileChange]:
