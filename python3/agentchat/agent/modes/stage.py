@@ -104,10 +104,10 @@ class Stage:
         if self._overlay is None:
             return
         await self._overlay.pause()
-        if self._is_on or self._pending() is not None:
-            await self.show_changes()
-        elif self._overlay.has_changes():  # a command was tried and not accepted
+        if self._overlay.on_trial:  # a command was tried and not accepted
             await self._overlay.clear()
+        elif self._overlay.has_changes() or self._pending() is not None:
+            await self.show_changes()
 
     async def close(self) -> None:
         """Release the overlay; changes that are pending stay on disk."""
