@@ -203,12 +203,13 @@ class Connection:
             await asyncio.sleep(SETTLE_SECONDS)
             self._changed.clear()
             try:
-                lists = await read_lists(client)
+                async with asyncio.timeout(self._config["start_timeout"]):
+                    lists = await read_lists(client)
                 if lists != self._lists:
                     self._lists = lists
                     await self._report("changed", {"key": self._key, **lists})
-            except (MCPError, ValidationError) as error:
-                self.log.add(f"agentchat: the lists cannot be read: {error}\n".encode())
+            except (MCPError, ValidationError, TimeoutError) as error:
+                self.log.add(f"agentchat: the lists cannot be read: {error!r}\n".encode())
             if not self._changed.is_set():
                 self._current.set()
 
