@@ -21,7 +21,7 @@ from agentchat.rpc.peer import IncomingRequest
 from agentchat.tools.mcp.contents import prompt_data, read_lists, resource_data, result_data
 from agentchat.tools.mcp.oauth import LOGIN_SECONDS, Login
 from agentchat.tools.mcp.stdio import ServerLog, StdioTransport
-from agentchat.tools.mcp.transports import TRANSPORTS, paced
+from agentchat.tools.mcp.transports import TRANSPORTS, LatestProgress, paced
 
 T = TypeVar("T")
 
@@ -264,7 +264,7 @@ class Connection:
 
         async def progress(progress: float, total: float | None, message: str | None) -> None:
             limit.extend()
-            incoming.progress({"done": progress, "total": total, "message": message or ""})
+            latest.report({"done": progress, "total": total, "message": message or ""})
 
         async def send(client: Client) -> Any:
             try:
@@ -274,7 +274,7 @@ class Connection:
             except MCPError as error:
                 raise await self._prepare_next_call(error) from error
 
-        limit = _Limit(self._config["timeout"])
+        limit, latest = _Limit(self._config["timeout"]), LatestProgress(incoming.progress)
         self._limits[params["call"]] = limit
         _call.set(params["call"])
         try:
@@ -282,6 +282,7 @@ class Connection:
             await self._wait_for_lists()
             return result
         finally:
+            latest.flush()
             del self._limits[params["call"]]
 
     async def _prepare_next_call(self, error: MCPError) -> Exception:

@@ -6,9 +6,10 @@ and a server that floods its connection is read slowly, so that it waits instead
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextvars import Context
 from types import TracebackType
 from typing import Any
@@ -27,7 +28,8 @@ TIMEOUT = httpx2.Timeout(30.0, read=None)
 """A stream may be silent for hours; a request has the limit of its call."""
 BURST_SECONDS = 0.05
 BURST = 100
-"""Messages that are taken in that time; more wait for the next one."""
+"""Messages that are taken in that time; the next one waits until it is over."""
+PROGRESS_SECONDS = 0.05
 PLAIN = "identity"
 """The encoding of a body that is not compressed."""
 
@@ -38,7 +40,7 @@ class PacedStream:
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._count = 0
-        self._began = time.monotonic()
+        self._began = 0.0
 
     @property
     def last_context(self) -> Context | None:
@@ -47,11 +49,11 @@ class PacedStream:
 
     async def receive(self) -> SessionMessage | Exception:
         """Return the next message; raises anyio.EndOfStream."""
-        now = time.monotonic()
-        if now - self._began >= BURST_SECONDS:
-            self._began, self._count = now, 0
-        elif self._count >= BURST:
-            await anyio.sleep(BURST_SECONDS - (now - self._began))
+        if self._count == BURST:
+            await anyio.sleep(self._began + BURST_SECONDS - time.monotonic())
+            self._count = 0
+        if self._count == 0:
+            self._began = time.monotonic()
         self._count += 1
         message: SessionMessage | Exception = await self._stream.receive()
         return message
@@ -86,6 +88,29 @@ async def paced(transport: Transport) -> AsyncIterator[tuple[PacedStream, Any]]:
     """Connect by another transport, whose messages are taken at a bounded rate."""
     async with transport as (from_server, to_server):
         yield PacedStream(from_server), to_server
+
+
+class LatestProgress:
+    """Sends the newest progress of a call, no more often than anybody can read it."""
+
+    def __init__(self, send: Callable[[Any], None]) -> None:
+        self._send = send
+        self._latest: Any = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def report(self, progress: Any) -> None:
+        """Send it soon, unless there is a newer one by then."""
+        self._latest = progress
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(PROGRESS_SECONDS, self.flush)
+
+    def flush(self) -> None:
+        """Send what was not sent yet."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._send(self._latest)
 
 
 class BodyRefused(httpx2.StreamError):
