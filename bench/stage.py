@@ -1,7 +1,8 @@
 """What stage mode costs: its overlay, the commands in it, and many changes on their way back.
 
 Commands and reads are compared with the same on the project itself, showing with the time the
-command took that made the changes, applying with a copy of the project by ``cp`` and its removal.
+command took that made the changes, applying with a copy of the project by ``cp`` and its removal,
+and the longest wait of another client of Neovim with that of an idle one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from tests.support.chat import Chat
+from tests.support.model_server import ModelServer
+from tests.support.replies import call, calls, text
+
 from agentchat.core.errors import Unreachable
 from agentchat.core.tools.ports import Command, Workspace
 from agentchat.nvim.render.diff import diff_document
@@ -21,22 +26,53 @@ from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.overlay.folder import OverlayFolder
 from agentchat.workspace.overlay.launcher import OverlayLauncher
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
+from bench.editors import bench_editor
 from bench.figures import Row, compare
+from bench.pinging import pinged
 
 RUNS = 7
 SIZES = (3_000, 50_000)
 OUTPUTS = 5_000
 BUILD = f"mkdir out && for i in `seq {OUTPUTS}`; do echo $i > out/$i; done"
 FORMAT = "for f in d1*/*; do echo changed >> $f; done"
+FORMAT_ALL = "for f in d*/*; do echo changed >> $f; done"
 
 
 def measure() -> list[Row]:
     """Measure over a small and a large project; no rows where overlays do not work."""
     try:
-        return [row for size in SIZES for row in asyncio.run(_measure(size))]
+        return [*(row for size in SIZES for row in asyncio.run(_measure(size))), *_waits()]
     except Unreachable as reason:
         print(f"stage: {reason}")
         return []
+
+
+def _waits() -> list[Row]:
+    server = ModelServer()
+    with bench_editor(server.url) as editor:
+        _fill(editor.workspace, SIZES[0])
+        chat = Chat.open(editor)
+        editor.command("AgentMode stage")
+        editor.wait(lambda: chat.status()["mode"] == "stage", why="the mode changed")
+        server.script(text("Hello."), calls(call("bash", {"command": FORMAT_ALL})), text("Done."))
+        chat.play("the first turn imports the model client")
+
+        def stage() -> None:
+            chat.play("format all files")
+            chat.event("AgentPreviewStaged")
+            editor.settle(1)
+
+        def resolve() -> None:
+            editor.command("AgentResolve apply")
+            chat.event("AgentPreviewResolved")
+
+        idle = [max(pinged(editor, lambda: editor.settle(1)))]
+        rows = []
+        for what, act in (("shown", stage), ("applied", resolve)):
+            longest = [max(pinged(editor, act))]
+            rows.append(compare("stage: longest wait", f"{SIZES[0]:,} files {what}", idle, longest))
+    server.close()
+    return rows
 
 
 async def _measure(size: int) -> list[Row]:

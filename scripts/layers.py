@@ -58,6 +58,8 @@ MOST_MODULES = 14
 LATE_ONLY = {"httpx2", "PIL", "pathspec", "bs4", "markdownify", "genai_prices"}
 """Libraries that cost too much to import before they are needed."""
 
+FROZEN_DATACLASS = "dataclass(frozen=True, slots=True)"
+
 VAGUE = {"utils", "util", "helpers", "common", "misc"}
 
 KNOW_NEOVIM = {"nvim"}
@@ -280,6 +282,19 @@ def searchable_names(package: Package) -> Iterator[Finding]:
             yield Finding(package.path(module), "name that says nothing", module.path.stem)
 
 
+def cheap_values(package: Package) -> Iterator[Finding]:
+    """Value classes are ``@frozen``, which costs a tenth when the module is imported."""
+    for module in package.modules.values():
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and FROZEN_DATACLASS in _decorators(node):
+                where = package.path(module, node.lineno)
+                yield Finding(where, "dataclass that can be @frozen", node.name)
+
+
+def _decorators(node: ast.ClassDef) -> set[str]:
+    return {ast.unparse(decorator) for decorator in node.decorator_list}
+
+
 def small_folders(package: Package) -> Iterator[Finding]:
     """A folder is read at a glance."""
     sizes = Counter(m.folder for m in package.modules.values() if not m.is_package)
@@ -311,6 +326,7 @@ RULES: tuple[Rule, ...] = (
     late_libraries,
     absolute_imports,
     searchable_names,
+    cheap_values,
     small_folders,
     unique_classes,
 )

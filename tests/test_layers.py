@@ -114,6 +114,11 @@ WRONG: dict[str, tuple[Rule, dict[str, str], str]] = {
         {"core/utils.py": ""},
         "core/utils.py: name that says nothing: utils",
     ),
+    "a value class that is slow to define": (
+        layers.cheap_values,
+        {"core/a.py": "@dataclass(frozen=True, slots=True)\nclass Span: ..."},
+        "core/a.py:2: dataclass that can be @frozen: Span",
+    ),
     "a crowded folder": (
         layers.small_folders,
         {"agent/__init__.py": "", **{f"agent/m{n}.py": "" for n in range(15)}},

@@ -14,6 +14,8 @@ end
 function M.fire_chat(chat, name, data)
   if name == 'AgentApprovalRequested' then chat.asked[data.prompt] = data.tool end
   if name == 'AgentApprovalAnswered' then chat.asked[data.prompt] = nil end
+  if name == 'AgentTurnStarted' then chat.in_turn = true end
+  if name == 'AgentTurnFinished' then chat.in_turn = false end
   M.fire(name, vim.tbl_extend('force', data, { chat = chat.id, buf = chat.buf }))
 end
 

@@ -707,6 +707,16 @@ async def test_a_stop_before_the_turn_began_gives_the_prompt_back(tmp_path: Path
     assert scene.screen.users == ["again"]
 
 
+async def test_a_command_that_is_stopped_before_it_began_leaves_an_idle_chat(
+    tmp_path: Path,
+) -> None:
+    scene = Scene(tmp_path, [DONE])
+    scene.session.redo()
+    scene.session.stop()
+    await asyncio.sleep(0)
+    assert [status.state for status in scene.screen.statuses][-2:] == ["running", "idle"]
+
+
 async def test_a_chat_closed_in_mid_turn_leaves_no_task(tmp_path: Path) -> None:
     begun = asyncio.Event()
 

@@ -121,6 +121,13 @@ async def test_a_stream_becomes_parts_in_their_order() -> None:
     assert "authorization" not in asked.headers
 
 
+async def test_a_list_of_events_is_the_answer_that_their_stream_is() -> None:
+    listed = Answered(json.dumps(FULL).encode(), 200, "application/json")
+    async with serving(in_turn(events(*FULL), listed)) as server:
+        streamed, _ = await ask(server)
+        assert (await ask(server))[0] == streamed
+
+
 @pytest.mark.parametrize(
     ("last", "finish", "error"),
     [

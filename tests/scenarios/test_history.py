@@ -77,17 +77,19 @@ def test_a_resumed_chat_has_the_tools_the_folds_and_the_previews_it_had(
     model_server.script(
         calls(call("read", {"path": "notes.txt"}, "1"), call("read", {"path": "README.md"}, "2")),
         calls(call("edit", edit, "3")),
-        text("Shall I?"),
+        text("a line\n\n" * 100 + "Shall I?"),
     )
     chat.play("count")
+    before = chat.transcript().removeprefix("Tools removed: bash\n\n")
     assert chat.status()["pending"] == 1
     first.finish()
 
     second = start_editor(settings, env=connected(model_server), home=home)
     again = resumed(second, "AgentHistory")
     again.event("AgentPreviewStaged", label="Edit: 1 replacement in 1 file")
-    second.wait_text("Shall I?", again.buffer)
+    second.wait(lambda: again.transcript() == before, why="all is drawn again, in two parts")
     again.focus()
+    second.keys("gg")
     second.wait_screen("read 2 files")
     assert again.status()["pending"] == 1
     second.command("AgentResolve apply")

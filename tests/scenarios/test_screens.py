@@ -44,3 +44,16 @@ def test_the_screen_is_as_it_was(
     screen = "\n".join(editor.screen())
     name = workspace.parent.name
     assert screen.replace(name, "folder".ljust(len(name), "-")) == snapshot
+
+
+@pytest.mark.parametrize("scene", ["answer", "attached"])
+def test_the_parts_of_the_screen_have_their_groups(
+    start_editor: StartEditor, model_server: ModelServer, snapshot: SnapshotAssertion, scene: str
+) -> None:
+    editor = start_editor(env=connected(model_server), size=(90, 45))
+    SCENES[scene](editor, model_server)
+    column = editor.eval("win_screenpos(0)[1]") - 1
+    rows = [
+        " ".join(f"{text} <{group}>" for text, group in row) for row in editor.grid.spans(column)
+    ]
+    assert "\n".join(row for row in rows if not row.startswith("~")) == snapshot

@@ -221,6 +221,21 @@ def test_a_stopped_turn_shows_what_was_done_so_far(
     assert not (workspace / "a").exists()
 
 
+def test_what_was_staged_before_the_mode_changed_is_shown_at_the_end_of_the_turn(
+    staging: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(bash("echo 1 > a")), calls(bash("echo 2 > b", network=True)))
+    model_server.script(text("Done."))
+    staging.send("go")
+    staging.asked("bash")
+    staging.focus()
+    staging.editor.command("AgentMode ask")
+    staging.answer("a")
+    staging.finished()
+    assert staging.event("AgentPreviewStaged", source="stage")["label"] == "Turn 1: 2 files, +2 -0"
+    assert not (workspace / "a").exists()
+
+
 def test_staged_changes_survive_the_death_of_the_host_and_are_offered_again(
     staging: Chat, model_server: ModelServer, workspace: Path
 ) -> None:

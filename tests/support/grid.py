@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
 
@@ -62,6 +63,20 @@ class Grid:
             background=_first(look.background, self.default.background),
             special=_first(look.special, self.default.special),
         )
+
+    def spans(self, column: int) -> list[list[tuple[str, str]]]:
+        """The parts of each row from a column on that are drawn alike, with the group on top.
+
+        Blank parts are left out.
+        """
+        return [
+            [
+                (text.strip(), ("", *self.looks[highlight].groups)[-1])
+                for highlight, cells in groupby(row[column:], lambda cell: cell.highlight)
+                if (text := "".join(cell.text for cell in cells)).strip()
+            ]
+            for row in self.rows
+        ]
 
     def find(self, text: str) -> tuple[int, int] | None:
         """Row and column of the first cell of ``text`` on the screen."""

@@ -5,9 +5,9 @@ The replies are scripted, so a scene looks the same each time.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
-from functools import partial
 
 from .chat import Chat
 from .editor import Editor
@@ -33,18 +33,12 @@ def greet(name):
 Shall I rename it?"""
 
 
-CODE_MARKS = """
-local ns = vim.api.nvim_create_namespace('agentchat.markdown')
-local marks = vim.api.nvim_buf_get_extmarks(..., ns, 0, -1, { details = true })
-return vim.iter(marks):any(function(m)
-  local group = m[4].hl_group or ''
-  return group:find('^AgentChatCode') or group:find('lua$')
-end)
-"""
+MARKUP = re.compile(r"```|\*\*|\|--|(^|│)---$", re.MULTILINE)
+"""What is on the screen of an answer that is not rendered yet."""
 
 
-def _has_marks(editor: Editor, buffer: int) -> bool:
-    return bool(editor.lua(CODE_MARKS, buffer))
+def _wait_rendered(editor: Editor) -> None:
+    editor.wait(lambda: not MARKUP.search("\n".join(editor.screen())), why="a rendered answer")
 
 
 def chat(editor: Editor, server: ModelServer) -> None:
@@ -56,7 +50,7 @@ def chat(editor: Editor, server: ModelServer) -> None:
         text(ANSWER, usage=USAGE),
     )
     chat.play("Where is the greeting made?")
-    editor.wait(partial(_has_marks, editor, chat.buffer), why="the colours of the code")
+    _wait_rendered(editor)
     chat.type("Yes, rename it to @grep")
     editor.screen()
 
@@ -108,7 +102,7 @@ def answer(editor: Editor, server: ModelServer) -> None:
         text(REPORT, usage=USAGE),
     )
     chat.play("Where do we stand?")
-    editor.wait(partial(_has_marks, editor, chat.buffer), why="the colours of the code")
+    _wait_rendered(editor)
     editor.screen()
 
 

@@ -299,7 +299,7 @@ local function close(chat)
     for _, block in ipairs(messages.unfinished(chat)) do
       events.fire_lost_call(chat, block, 'cancelled')
     end
-    events.fire_lost_turn(chat, chat.status.state ~= 'idle' and 'cancelled' or nil)
+    events.fire_lost_turn(chat, chat.in_turn and 'cancelled' or nil)
   end)
 end
 

@@ -24,6 +24,7 @@ local api = vim.api
 ---@field undo agentchat.PromptUndo
 ---@field recall agentchat.Recall
 ---@field asked table<string, string> tools of the approval requests without a response, by id
+---@field in_turn? boolean whether a turn was reported to begin, and not to end
 ---@field waiting agentchat.Write[] writes that wait for a completion or a selection to end
 ---@field kept? { lines: string[], marks: agentchat.SavedMarks } of an unloaded buffer
 ---@field selection? agentchat.Selection what `#selection` means in the next message, if it was given

@@ -27,12 +27,19 @@ local M = {}
 ---@type table<string, any[]> those that came in parts, until a call names them
 local lists = {}
 
+--- Runs a function with the id of a chat, unless the chat was closed while the call was under way.
+local function while_open(run)
+  return function(id, ...)
+    if registry.get(id) then return run(id, ...) end
+  end
+end
+
 ---@type table<string, function>
 M.FUNCTIONS = {
   ['approval.close'] = requests.close,
   ['approval.edit_proposal'] = requests.edit_proposal,
-  ['approval.show'] = requests.show,
-  ['ask_user.ask'] = ask_user.ask,
+  ['approval.show'] = while_open(requests.show),
+  ['ask_user.ask'] = while_open(ask_user.ask),
   ['ask_user.close'] = ask_user.close,
   ['buffers.look'] = buffers.look,
   ['buffers.refresh'] = buffers.refresh,
@@ -64,12 +71,11 @@ M.FUNCTIONS = {
   ['notify.warn'] = notify.warn,
   ['notify.warn_once'] = notify.warn_once,
   ['page.show'] = float.page,
-  ['prompt.set_commands'] = function(id, items)
-    local chat = registry.get(id)
-    if chat then slash.set_commands(chat, items) end
-  end,
+  ['prompt.set_commands'] = while_open(
+    function(id, items) slash.set_commands(registry.get(id), items) end
+  ),
   ['review.close'] = review.close,
-  ['review.show'] = review.show,
+  ['review.show'] = while_open(review.show),
   ['rules.show'] = rules.show,
   ['sessions.deleted'] = sessions.deleted,
   ['sessions.preview'] = sessions.preview,

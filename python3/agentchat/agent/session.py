@@ -392,11 +392,11 @@ class Session:
             while self._jobs.busy or self._has_turn:
                 if self._jobs.busy:
                     await self._jobs.run()
-                    self.refresh()
                 else:
                     await self._run_turn()
         finally:
             self._working = False
+            self.refresh()
 
     @property
     def _has_turn(self) -> bool:

@@ -700,7 +700,9 @@ def test_a_chat_that_is_wiped_out_takes_its_question_along(desk: Desk) -> None:
     desk.ask()
     desk.editor.command(f"bwipeout! {desk.chat.buffer}")
     desk.editor.wait(lambda: not desk.editor.floats())
+    desk.ask("p2")  # Python had asked before it knew
     assert not desk.asks()
+    assert desk.editor.floats() == []
 
 
 def test_wiping_the_chat_out_from_inside_the_float_leaves_no_window(editor: Editor) -> None:

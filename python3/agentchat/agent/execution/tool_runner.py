@@ -131,12 +131,15 @@ class ToolRunner:
         call, overlay = ready.call, self._overlay
         if overlay is None:
             raise ToolError("No overlay works here.")
+        if overlay.has_changes() and not overlay.on_trial:
+            raise ToolError("The overlay has changes of this turn. They are shown at its end.")
         try:
             await overlay.clear()
             await overlay.ready()
         except ToolError:
             self._policy.has_overlay = False
             raise
+        overlay.on_trial = True
         context = self._context(call, refuse_staging, None, ready.target, in_overlay=True)
         output = await self._run_in_overlay(ready, context)
         change = await overlay.staged.change_set()

@@ -7,6 +7,7 @@ finish: the model goes on with other work, on top of it.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import uuid
@@ -103,10 +104,10 @@ class Stage:
         if self._overlay is None:
             return
         await self._overlay.pause()
-        if self._is_on or self._pending() is not None:
-            await self.show_changes()
-        elif self._overlay.has_changes():  # a command was tried and not accepted
+        if self._overlay.on_trial:  # a command was tried and not accepted
             await self._overlay.clear()
+        elif self._overlay.has_changes() or self._pending() is not None:
+            await self.show_changes()
 
     async def close(self) -> None:
         """Release the overlay; changes that are pending stay on disk."""
@@ -191,7 +192,8 @@ class Stage:
 
     async def _ask_about_special(self, change: ChangeSet) -> None:
         """Ask once about files that need approval in every mode; raises ToolError if rejected."""
-        lines = [line for file in change.files if (line := await self._special(file))]
+        found = await asyncio.gather(*map(self._special, change.files))
+        lines = [line for line in found if line]
         if not lines:
             return
         number = f"{len(lines)} special {'change' if len(lines) == 1 else 'changes'}"

@@ -1,4 +1,4 @@
-"""The body of a 200 answer: server-sent events, JSON lines, one JSON object, or a web page."""
+"""The body of a 200 answer: server-sent events, JSON lines, JSON as a whole, or a web page."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class BodyReader:
             self._head = data
             return b""
         self._begun = True
-        if start.startswith(b"{") and self._reader.framing == "sse":
+        if start.startswith((b"{", b"[")) and self._reader.framing == "sse":
             self._object = bytearray()
             return start
         if start.startswith((b"data:", b"event:", b":")):  # whatever was expected
@@ -250,12 +250,13 @@ class BodyReader:
 
     def _read_object(self, body: bytes) -> list[Piece]:
         value = _decode(body.decode("utf-8", "replace"))
-        if not self._reader.is_answer(value):
+        events = value if isinstance(value, list) else [value]  # as Gemini sends without streaming
+        if not any(map(self._reader.is_answer, events)):
             first_line = body.partition(b"\n")[0].decode("utf-8", "replace")
             spoken = protocol_of(_decode(first_line) if value is _INVALID else value)
             self._failure = self._other_protocol(spoken) if spoken else NOT_AN_ANSWER
             return []
-        return [*self._reader.read(value), *self._reply.end()]
+        return [*(p for event in events for p in self._reader.read(event)), *self._reply.end()]
 
     def _other_protocol(self, spoken: str) -> str:
         expected = self._reader.protocol

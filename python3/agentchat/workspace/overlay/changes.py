@@ -111,12 +111,12 @@ class StagedChanges:
         """
         entries = await asyncio.to_thread(self._upper.scan)
         await asyncio.to_thread(self._read_after, entries)
-        for path, entry in entries.items():
-            if path not in self._before:
-                before = None if entry.is_new else await self._content_before(path)
-                self._before[path] = before
-                if since is not None and entry.changed >= since:
-                    self._moved.add(path)
+        unseen = [entry for path, entry in entries.items() if path not in self._before]
+        before = await asyncio.gather(*map(self._content_before, unseen))
+        for entry, content in zip(unseen, before, strict=True):
+            self._before[entry.path] = content
+            if since is not None and entry.changed >= since:
+                self._moved.add(entry.path)
         return await asyncio.to_thread(self._replace_files, entries)
 
     def _replace_files(self, entries: Mapping[str, UpperEntry]) -> list[FileChange]:
@@ -183,9 +183,11 @@ class StagedChanges:
         for path in entries.keys() - after.keys():
             del entries[path]
 
-    async def _content_before(self, path: str) -> bytes | None:
+    async def _content_before(self, entry: UpperEntry) -> bytes | None:
+        if entry.is_new:
+            return None
         try:
-            return await self._read_before(path)
+            return await self._read_before(entry.path)
         except OSError:
             return None
 

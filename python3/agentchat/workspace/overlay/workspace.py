@@ -49,6 +49,8 @@ class OverlayWorkspace(RemoteWorkspace):
         self._project = project
         self._lock = asyncio.Lock()
         self._began: int | None = None
+        self.on_trial = False
+        """Whether what it holds is of a command that the user did not accept yet."""
         upper = str(launcher.folder.upper)
         self.staged = StagedChanges(launcher.root, upper, project.read)
         self.confinement = NoSandbox()
@@ -191,6 +193,7 @@ class OverlayWorkspace(RemoteWorkspace):
             await self.disconnect()
             await asyncio.to_thread(self._overlay.folder.clear)
             self.staged.forget()
+            self.on_trial = False
 
     async def close(self) -> None:
         """End the server; remove the folder, unless it holds changes to offer again."""
