@@ -394,6 +394,8 @@ def test_what_the_prompt_attaches_is_listed_above_it_with_sizes(drawn: Drawn) ->
     drawn.editor.keys("<Esc>")
     assert listed(drawn)[8:] == ["#diagnostics       0 diagnostics"]
     assert "AgentChatMention" in drawn.groups("#dir:src")
+    drawn.editor.command("wincmd p | call append('$', 'added') | wincmd p")
+    assert listed(drawn)[1] == "#buffer            20 B · notes.txt"
     drawn.editor.keys("<CR>")
     assert drawn.lines() == ["## You", "", ""]
 

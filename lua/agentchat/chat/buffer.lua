@@ -111,7 +111,8 @@ local function listen(chat)
     if host.is_ready() then host.send('commands', { chat = chat.id }) end
     if chat.undo.session == 1 then vim.schedule(function() completion.attach(chat) end) end
   end)
-  on('InsertLeave', function() prompt.refresh(chat) end)
+  -- What is attached may have changed meanwhile.
+  on({ 'BufEnter', 'InsertLeave' }, function() prompt.refresh(chat) end)
   on({ 'CompleteDone', 'ModeChanged' }, function()
     vim.schedule(function() apply.catch_up(chat) end)
   end)

@@ -50,7 +50,8 @@ class PacedStream:
     async def receive(self) -> SessionMessage | Exception:
         """Return the next message; raises anyio.EndOfStream."""
         if self._count == BURST:
-            await anyio.sleep(self._began + BURST_SECONDS - time.monotonic())
+            left = self._began + BURST_SECONDS - time.monotonic()
+            await anyio.sleep(max(0.0, left))
             self._count = 0
         if self._count == 0:
             self._began = time.monotonic()
