@@ -97,7 +97,7 @@ def test_a_whole_number_that_is_written_as_a_float_becomes_an_integer() -> None:
     [
         ({}, {"kind": "Field required"}),
         ({"kind": "odd"}, {"kind": "Input should be one of 'old', 'new'"}),
-        ({"kind": None}, {"kind": "Input should be a valid string"}),
+        ({"kind": None}, {"kind": "Input should be one of 'old', 'new'"}),
         ({"kind": "new", "colour": 1}, {"colour": "Extra inputs are not permitted"}),
         ({"kind": "new", "is_urgent": None}, {"is_urgent": "Input should be a valid boolean"}),
         ({"kind": "new", "is_urgent": 1}, {"is_urgent": "Input should be a valid boolean"}),
@@ -105,6 +105,7 @@ def test_a_whole_number_that_is_written_as_a_float_becomes_an_integer() -> None:
         ({"kind": "new", "seconds": float("nan")}, {"seconds": "Input should be a valid number"}),
         ({"kind": "new", "seconds": float("inf")}, {"seconds": "Input should be a valid number"}),
         ({"kind": "new", "seconds": "1"}, {"seconds": "Input should be a valid number"}),
+        ({"kind": "new", "items": ["\ud800"]}, {"items[0].name": "Input contains lone surrogates"}),
         ({"kind": "new", "items": "[]"}, {"items": "Input should be a valid list"}),
         ({"kind": "new", "items": ["a", 3]}, {"items[1]": "Input should be a valid object"}),
         ({"kind": "new", "items": [{"size": 1.5}]},

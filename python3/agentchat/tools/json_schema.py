@@ -24,6 +24,8 @@ TYPES: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
+LONE_SURROGATES = "Input contains lone surrogates"
+
 NAMES = {"array": "list"}
 """The names of types in messages, where they are not those of the schema."""
 
@@ -88,11 +90,13 @@ def problems(schema: Any, value: Any, place: str = "") -> Iterator[tuple[str, st
     where = place or "arguments"
     kinds = schema.get("type")
     kinds = [kinds] if isinstance(kinds, str) else kinds or []
-    if kinds and not any(_is_kind(value, kind) for kind in kinds):
+    if "enum" in schema and value not in schema["enum"]:
+        yield where, f"Input should be one of {', '.join(map(repr, schema['enum']))}"
+    elif kinds and not any(_is_kind(value, kind) for kind in kinds):
         names = " or ".join(NAMES.get(kind, kind) for kind in kinds)
         yield where, f"Input should be a valid {names}"
-    elif "enum" in schema and value not in schema["enum"]:
-        yield where, f"Input should be one of {', '.join(map(repr, schema['enum']))}"
+    elif isinstance(value, str) and not is_text(value, "surrogateescape"):
+        yield where, LONE_SURROGATES
     elif isinstance(value, Mapping):
         yield from _field_problems(schema, value, place)
     elif isinstance(value, list):
@@ -123,6 +127,18 @@ def _is_kind(value: Any, kind: str) -> bool:
     if isinstance(value, float) and not (math.isfinite(value) and kind != "integer"):
         return kind == "integer" and value.is_integer()
     return isinstance(value, TYPES.get(kind, object))
+
+
+def is_text(value: str, errors: str = "strict") -> bool:
+    """Whether a string of JSON, which can contain half a character, can be encoded.
+
+    With ``surrogateescape``, it may contain bytes of a file name that are not UTF-8.
+    """
+    try:
+        value.encode("utf-8", errors)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _bound_problems(schema: Mapping[str, Any], value: Any) -> Iterator[str]:

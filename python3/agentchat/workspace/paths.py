@@ -85,7 +85,7 @@ class Paths:
         """Return a resolved path in the form shown: relative inside the root, else absolute."""
         if real == self.root:
             return "."
-        return os.path.relpath(real, self.root) if inside(real, self.root) else real
+        return real.removeprefix(self.root).lstrip("/") if inside(real, self.root) else real
 
     def zone(self, real: str) -> Zone:
         """Return the zone of a resolved path.
@@ -118,6 +118,7 @@ class FolderFacts:
 
     def __init__(self, root: str, protected: Sequence[str]) -> None:
         self._root = root
+        self._device = _device(root)
         self._protected = (*protected, *_hooks(root))
         self._spelled: dict[str, str] = {"/": "/"}
         self._protects: dict[str, bool] = {}
@@ -158,8 +159,7 @@ class FolderFacts:
         folder = real
         while _lstat(folder) is None and inside(folder, self._root) and folder != self._root:
             folder = os.path.dirname(folder)
-        here, root = _lstat(folder), _lstat(self._root)
-        return here is not None and root is not None and here.st_dev != root.st_dev
+        return self._device is not None and _device(folder) not in (None, self._device)
 
 
 def inside(path: str, folder: str) -> bool:
@@ -184,6 +184,11 @@ def _lstat(path: str) -> os.stat_result | None:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         return os.lstat(path)
     return None
+
+
+def _device(path: str) -> int | None:
+    status = _lstat(path)
+    return None if status is None else status.st_dev
 
 
 def _attributes(real: str, status: os.stat_result | None) -> tuple[tuple[str, bytes], ...]:

@@ -187,7 +187,7 @@ async def test_the_dry_run_of_write_compares_with_what_is_there(bench: Bench) ->
     [
         (write.TOOL, {"path": "d", "content": ""}, "Path is a directory, not a file: d"),
         (write.TOOL, {"path": "f/x", "content": ""}, "Cannot write f/x: Not a directory"),
-        (write.TOOL, {"path": "x", "content": "\ud800"}, "lone surrogates"),
+        (write.TOOL, {"path": "x", "content": "\udcff"}, "lone surrogates"),
         (delete.TOOL, {"path": "d"}, "Path is a directory, not a file: d"),
         (delete.TOOL, {"path": "no"}, "Path not found: no"),
         (delete.TOOL, {"path": "link"}, "link is a link to f"),

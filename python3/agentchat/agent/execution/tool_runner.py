@@ -347,7 +347,8 @@ async def parse_arguments(tool: Tool, given: Mapping[str, Any]) -> Any:
     """Return the arguments as the tool takes them; raises ArgumentError or ToolError."""
     try:
         parsed = tool.arguments.parse(given)
-        return await parsed if inspect.isawaitable(parsed) else parsed
+        # Not ``isawaitable``, which takes as long as parsing.
+        return await parsed if inspect.iscoroutine(parsed) else parsed
     except (ArgumentError, ToolError):
         raise
     except Exception as error:

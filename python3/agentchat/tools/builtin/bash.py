@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -25,6 +25,7 @@ from agentchat.tools.format import (
     strip_terminal_codes,
     truncation_details,
 )
+from agentchat.tools.json_schema import LONE_SURROGATES, is_text
 
 PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "TMPDIR", "TZ")
 """Variables of the machine that a command gets; others may contain secrets or run code."""
@@ -63,6 +64,11 @@ class BashArguments(ToolArguments):
     cwd: Annotated[
         str | None, "Directory to run it in; the working directory by default", {"minLength": 1}
     ] = None
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield what the schema cannot say."""
+        if not is_text(self.command):
+            yield "command", LONE_SURROGATES
 
 
 async def run(arguments: BashArguments, context: ToolContext) -> ToolOutput:

@@ -54,7 +54,7 @@ class AspectOperation(FileOperation):
     def __init__(self, disk: Disk, file: FileChange, folders: FolderHandles) -> None:
         super().__init__(disk, file, folders)
         self.path, self.aspect = split_aspect(file.path)
-        self.name = os.path.basename(self.path)
+        self.folder, self.name = os.path.split(self.path)
 
     def check(self) -> None:
         """Raise StalePreview if the aspect does not have its content from before."""
@@ -147,7 +147,7 @@ class ChangeLink(AspectOperation):
     def prepare(self) -> None:
         """Make the new link beside its name."""
         if self.before is None:
-            self.make_folders(os.path.dirname(self.path))
+            self.make_folders(self.folder)
         else:
             self.check()
         if self.after is not None:

@@ -95,7 +95,7 @@ class FileOperation:
         self.file = file
         self.folders = folders
         self.path = file.path
-        self.name = os.path.basename(file.path)
+        self.folder, self.name = os.path.split(file.path)
         self.before = file.before
         self.after = file.after
         self.committed = False
@@ -104,7 +104,7 @@ class FileOperation:
     @property
     def dir_fd(self) -> int:
         """The handle on the folder."""
-        return self.folders.get(os.path.dirname(self.path))
+        return self.folders.get(self.folder)
 
     def prepare(self) -> None:
         """Check the target and write beside it; changes no existing file."""
@@ -149,7 +149,7 @@ class FileOperation:
 
     def remove_folders_above(self) -> None:
         """Remove the folders that were made for an entry that is gone, if they are empty."""
-        folder = os.path.dirname(self.path)
+        folder = self.folder
         with contextlib.suppress(OSError):
             for _ in range(self.file.folders):
                 folder, name = os.path.split(folder)

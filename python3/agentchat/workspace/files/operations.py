@@ -46,7 +46,7 @@ class CreateFile(FileOperation):
     def prepare(self) -> None:
         """Make the folders and write the bytes beside the name."""
         self._check_anchor()
-        self.make_folders(os.path.dirname(self.path))
+        self.make_folders(self.folder)
         if not self._replaces and self.stat_target() is not None:
             raise StalePreview(self.path)
         temp = self.temp_name()

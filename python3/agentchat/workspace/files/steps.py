@@ -39,6 +39,8 @@ def _order(file: FileChange) -> tuple[int, int]:
 
 def _needs_room(file: FileChange, gone: Collection[tuple[str, str]]) -> bool:
     """Whether a created entry takes the place of a folder, or lies below what was a file."""
+    if not gone:
+        return False
     path, aspect = split_aspect(file.path)
     if aspect != FOLDER and (path, FOLDER) in gone:
         return True

@@ -171,13 +171,14 @@ def _existing_folder(path: str) -> str:
 
 def _folders(files: Sequence[FileChange]) -> Iterator[str]:
     """Yield the folders in which names change, also those created or removed with a file."""
-    for file in files:
-        for path in file.paths:
-            folder, removals = os.path.dirname(entry_of(path)), file.folders - 1
+    entries = {
+        (os.path.dirname(entry_of(path)), file.folders - 1) for file in files for path in file.paths
+    }
+    for folder, removals in entries:
+        yield folder
+        while folder != "/" and (removals > 0 or not os.path.lexists(folder)):
+            folder, removals = os.path.dirname(folder), removals - 1
             yield folder
-            while folder != "/" and (removals > 0 or not os.path.lexists(folder)):
-                folder, removals = os.path.dirname(folder), removals - 1
-                yield folder
 
 
 def failure_reason(error: BaseException) -> str:
