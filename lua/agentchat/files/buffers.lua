@@ -107,11 +107,27 @@ local function answer_reload(buf, reload, look)
   return reason
 end
 
+---Whether the file was not there when the buffer was opened, and the buffer was not written since.
+local function is_new(buf)
+  local line = vim.api.nvim_buf_call(buf, function() return vim.fn.execute('file!', 'silent!') end)
+  return line:match('[^"]*$'):find(vim.fn.gettext('[New]'), 1, true) ~= nil
+end
+
+---Takes what is there of a new buffer's file. Neovim itself would ask the user, without an event.
+local function check_creation(buf, reload)
+  if not vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf)) then return nil end
+  if reload and not vim.bo[buf].modified then
+    vim.api.nvim_buf_call(buf, function() vim.cmd('silent! edit') end)
+  end
+  return 'changed'
+end
+
 ---Looks whether the file changed on the disk. One that was only touched has not, whereas 'autoread'
 ---would read it again.
 ---@param reload boolean whether a buffer without unsaved changes takes the new text
 ---@return string? reason as in `v:fcs_reason`, if it changed
 local function check_disk(buf, reload)
+  if is_new(buf) then return check_creation(buf, reload) end
   return vim.api.nvim_buf_call(buf, function()
     local set = vim.api.nvim_get_option_value('autoread', { scope = 'local' })
     vim.bo.autoread = false

@@ -593,6 +593,33 @@ def test_the_screen_shows_what_became_of_files_without_unsaved_changes(
     assert buffer.editor.messages() == ""
 
 
+@pytest.mark.parametrize("hide", ["", "hide enew"])
+def test_a_file_that_was_created_since_is_taken_without_a_question(
+    editor: Editor, workspace: Path, hide: str
+) -> None:
+    editor.command("edit new.txt")
+    number = editor.eval("bufnr()")
+    editor.command(hide)
+    assert look(editor, workspace / "new.txt")["lines"] == []
+    (workspace / "new.txt").write_text("from elsewhere\n")
+    assert look(editor, workspace / "new.txt")["lines"] == ["from elsewhere"]
+    assert editor.text(number) == "from elsewhere"
+    assert not editor.blocking()
+    assert editor.messages() == ""
+
+
+def test_what_the_user_wrote_meanwhile_stays_when_the_file_is_created(
+    editor: Editor, workspace: Path
+) -> None:
+    editor.command("edit new.txt")
+    editor.keys("imine<Esc>")
+    (workspace / "new.txt").write_text("from elsewhere\n")
+    call(editor, "reload", str(workspace / "new.txt"))
+    assert call(editor, "save", str(workspace / "new.txt"))["reason"] == "moved"
+    assert editor.text() == "mine"
+    assert not editor.blocking()
+
+
 @pytest.mark.parametrize("autoread", ["autoread", "noautoread"])
 def test_a_file_that_changed_on_the_disk_is_not_overwritten(buffer: Buffer, autoread: str) -> None:
     buffer.editor.command(f"set {autoread}")
