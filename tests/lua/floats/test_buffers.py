@@ -109,7 +109,10 @@ def test_one_file_has_one_identity(buffer: Buffer, workspace: Path) -> None:
     (workspace / "link.txt").symlink_to(buffer.path)
     (workspace / "dir").symlink_to(workspace)
     for name in ("link.txt", "dir/f.txt", "./src/../f.txt"):
-        assert look(buffer.editor, f"{workspace}/{name}")["buf"] == buffer.number
+        buffer.editor.command(f"%bwipeout! | edit {workspace}/{name}")
+        seen = look(buffer.editor, str(buffer.path))
+        assert seen is not None
+        assert seen["buf"] == buffer.editor.eval("bufnr()")
 
 
 def test_a_file_that_does_not_exist_yet_is_seen_in_its_buffer(
