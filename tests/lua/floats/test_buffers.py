@@ -105,11 +105,16 @@ def test_a_file_without_a_buffer_is_not_seen_and_no_buffer_is_made(
     assert editor.eval("len(getbufinfo())") == before + 1
 
 
-def test_one_file_has_one_identity(buffer: Buffer, workspace: Path) -> None:
-    (workspace / "link.txt").symlink_to(buffer.path)
+@pytest.mark.parametrize("name", ["link.txt", "dir/f.txt", "./src/../f.txt"])
+def test_a_buffer_is_found_by_the_file_that_its_name_leads_to(
+    editor: Editor, workspace: Path, name: str
+) -> None:
+    file = workspace / "f.txt"
+    file.write_text("one\n")
+    (workspace / "link.txt").symlink_to(file)
     (workspace / "dir").symlink_to(workspace)
-    for name in ("link.txt", "dir/f.txt", "./src/../f.txt"):
-        assert look(buffer.editor, f"{workspace}/{name}")["buf"] == buffer.number
+    editor.command(f"edit {name}")
+    assert look(editor, str(file.resolve()))["buf"] == editor.eval("bufnr()")
 
 
 def test_a_file_that_does_not_exist_yet_is_seen_in_its_buffer(
