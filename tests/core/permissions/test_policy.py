@@ -20,6 +20,7 @@ from agentchat.core.permissions.rules import Action, Rule
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import Metadata, Tool
+from agentchat.workspace.shfmt import parse_shell_sync
 from tests.core.turn.world import a_tool
 
 ORDINARY = FileTarget(path="/ws/a", display_path="a")
@@ -207,6 +208,22 @@ def test_the_setting_decides_about_the_network_of_stage_mode(
     policy = Policy(Grants(), "stage", stage_network=setting)
     target = CallTarget("/ws", command="npm i", network=True)
     assert decide(called(tool), target, policy).verdict.value == verdict
+
+
+@pytest.mark.parametrize(
+    ("network", "setting", "tried"),
+    [(False, "ask", True), (True, "ask", False), (True, "deny", False), (True, "allow", True)],
+)
+def test_a_stage_rule_tries_no_command_that_wants_the_network(
+    network: bool, setting: StageNetwork, tried: bool
+) -> None:
+    rule = Rule(action="stage", tool="bash")
+    policy = Policy(Grants(), "ask", (rule,), stage_network=setting)
+    tool = a_tool("bash", metadata=Metadata(destructive=True, confined=True))
+    script = parse_shell_sync("npm i")
+    target = CallTarget("/ws", command="npm i", script=script, network=network)
+    decision = decide(called(tool), target, policy)
+    assert (decision.verdict, decision.try_first) == (Verdict.ASK, tried)
 
 
 def test_in_stage_mode_rules_and_tools_that_are_not_confined_are_as_elsewhere() -> None:

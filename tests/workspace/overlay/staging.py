@@ -118,5 +118,5 @@ async def try_staging(project: Path, state: Path, way: str = NAMESPACE) -> Stagi
         await opened.overlay.ready()
     except Unreachable as reason:
         pytest.skip(str(reason))
-    assert opened.overlay.way == program or way == NAMESPACE, "bubblewrap was installed and failed"
+    assert program in opened.overlay.way, "bubblewrap is installed and failed"
     return opened

@@ -284,14 +284,16 @@ def _first_match(
     elif mode_allows(policy.mode, call.tool.name in EDITING, _asks_in_yolo(call.tool)):
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode))
     allowing = allowing_rules(policy.rules, call, target)
-    return _decide_by_rules(allowing) if allowing else _tool_default(call, target)
+    return _decide_by_rules(allowing, target, policy) if allowing else _tool_default(call, target)
 
 
-def _decide_by_rules(rules: tuple[Rule, ...]) -> Decision:
+def _decide_by_rules(rules: tuple[Rule, ...], target: CallTarget, policy: Policy) -> Decision:
     """Return the decision of rules that together allow a call, perhaps in the overlay only."""
     reason = Reason("rule", "; ".join(rule.label for rule in rules))
     if any(rule.action == "stage" for rule in rules):
-        return Decision(Verdict.ASK, reason, try_first=True)
+        # The overlay does not confine what a command does in the network.
+        confined = not target.network or policy.stage_network == "allow"
+        return Decision(Verdict.ASK, reason, try_first=confined)
     return Decision(Verdict.ALLOW, reason)
 
 

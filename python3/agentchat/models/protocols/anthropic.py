@@ -103,11 +103,11 @@ class AnthropicReader(EventReader):
         return string(event.get("type")).startswith(("message", "content_block"))
 
     def _usage(self, event: dict[str, Any]) -> Usage | None:
-        """Return the token count: of the prompt at the beginning, of the answer at the end."""
+        """Return the token count: the prompt's comes at the beginning, the answer's at the end."""
         usage = mapping(event.get("usage")) or mapping(mapping(event.get("message")).get("usage"))
-        self._counted.update({key: value for key, value in usage.items() if value is not None})
-        if "output_tokens" not in self._counted or event.get("type") == "message_start":
+        if not usage:
             return None
+        self._counted.update({key: value for key, value in usage.items() if value is not None})
         read = count(self._counted, "cache_read_input_tokens")
         written = count(self._counted, "cache_creation_input_tokens")
         prompt = count(self._counted, "input_tokens") + read + written

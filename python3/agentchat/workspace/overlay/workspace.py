@@ -98,7 +98,8 @@ class OverlayWorkspace(RemoteWorkspace):
     @property
     def way(self) -> str:
         """How the last server was started, for the user."""
-        return self._overlay.bubblewrap or "user and mount namespaces of Linux, no other program"
+        program = self._overlay.bubblewrap
+        return f"bubblewrap, {program}" if program else "user and mount namespaces of Linux"
 
     async def run(
         self, command: Command, on_output: Callable[[bytes], None] | None = None
