@@ -319,6 +319,17 @@ def test_a_selection_in_the_transcript_holds_nothing_up(drawn: Drawn) -> None:
     assert "two" in drawn.lines()
 
 
+def test_of_a_paragraph_longer_than_its_window_the_end_is_shown(drawn: Drawn) -> None:
+    drawn.editor.resize(60, 12)
+    drawn.editor.command("only")
+    drawn.draw(("message", "agent", ""), ("text", "word " * 200 + "first"))
+    drawn.editor.wait_screen("first")
+    drawn.draw(("todo", [{"text": "plan", "status": "running"}]), ("text", " word" * 200 + " last"))
+    drawn.editor.wait_screen("last")
+    drawn.editor.wait_screen("● plan")
+    drawn.editor.wait_screen("Type a message")
+
+
 def test_a_listener_of_an_event_finds_all_that_was_drawn_with_it(drawn: Drawn) -> None:
     drawn.editor.lua(
         "local buf = ...; vim.api.nvim_create_autocmd('User', { pattern = 'AgentToolFinished',"

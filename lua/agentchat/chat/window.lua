@@ -7,6 +7,7 @@ local api = vim.api
 
 local OPTIONS = {
   wrap = true,
+  smoothscroll = true, -- a paragraph may be longer than the window
   linebreak = true,
   breakindent = true,
   breakindentopt = 'list:-1',
@@ -59,17 +60,17 @@ local function height_of(win, line)
   return api.nvim_win_text_height(win, { start_row = line - 1, end_row = line - 1 })
 end
 
---- The view of the current window in which the last line is at the bottom.
+--- The view of the current window in which the last line is at the bottom; of the line at the top, its
+--- first rows may be hidden.
 local function bottom_view(win)
-  local room, line = vim.fn.getwininfo(win)[1].height, vim.fn.line('$')
-  local view = { topline = line, topfill = 0, skipcol = 0 }
-  while line >= 1 do
-    local height = height_of(win, line)
+  local info, line = vim.fn.getwininfo(win)[1], vim.fn.line('$')
+  local room, view = info.height, { topline = line, topfill = 0, skipcol = 0 }
+  while line >= 1 and room > 0 do
+    local height, first = height_of(win, line), vim.fn.foldclosed(line)
+    view.topline = first > 0 and first or line
     room = room - height.all
-    if room + height.fill < 0 then return view end
-    local first = vim.fn.foldclosed(line)
-    view.topline, view.topfill = first > 0 and first or line, height.fill + math.min(room, 0)
-    if room <= 0 then return view end
+    view.topfill = math.max(0, height.fill + math.min(room, 0))
+    view.skipcol = math.max(0, -room - height.fill) * (info.width - info.textoff)
     line = view.topline - 1
   end
   return view

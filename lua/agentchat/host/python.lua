@@ -72,6 +72,8 @@ local BOOT = table.concat({
   'sys.path.append(os.path.dirname(sys.argv[1]))',
   "__import__('agentchat_rplugin')",
   'gc.freeze()',
+  -- Nor is it looked for often while the HTTP library is imported, later.
+  'gc.set_threshold(10_000)',
   'gc.enable()',
   'pynvim.start_host()',
 }, '\n')

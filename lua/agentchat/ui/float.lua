@@ -135,11 +135,23 @@ local function report_closed(float)
   float.spec.closed()
 end
 
+--- Closes the float of another tab page with the last window there: where a command closes that window
+--- first, as `:bdelete` does, Neovim 0.11 crashes.
+local function close_with_tab(float, closing)
+  local tab = vim.api.nvim_win_get_tabpage(float.win)
+  if tab == vim.api.nvim_get_current_tabpage() then return end
+  local left = vim.tbl_filter(
+    function(win) return win ~= closing and vim.api.nvim_win_get_config(win).relative == '' end,
+    vim.api.nvim_tabpage_list_wins(tab)
+  )
+  if #left == 0 then M.close(float) end
+end
+
 local function watch(float)
   local group = vim.api.nvim_create_augroup('agentchat.float.' .. float.win, {})
   local function on(event, pattern, action)
-    local function callback()
-      if M.is_open(float) then return action() end
+    local function callback(args)
+      if M.is_open(float) then return action(args) end
       report_closed(float)
     end
     vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
@@ -154,6 +166,7 @@ local function watch(float)
   end)
   on('WinScrolled', tostring(float.win), function() M.redraw_footer(float) end)
   on('WinClosed', tostring(float.win), function() report_closed(float) end)
+  on('WinClosed', '*', function(args) close_with_tab(float, tonumber(args.match)) end)
 end
 
 local COLOURS = 'NormalFloat:AgentChatFloat,FloatBorder:AgentChatBorder,FoldColumn:AgentChatFloat'

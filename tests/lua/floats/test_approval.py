@@ -705,6 +705,16 @@ def test_a_chat_that_is_wiped_out_takes_its_question_along(desk: Desk) -> None:
     assert desk.editor.floats() == []
 
 
+@pytest.mark.parametrize("how", ["bdelete!", "bwipeout!", "tabonly", "tabclose 1"])
+def test_a_chat_that_is_alone_in_another_tab_is_closed_with_its_float(desk: Desk, how: str) -> None:
+    desk.editor.command("only")
+    desk.ask()
+    desk.editor.command("tabnew")
+    desk.editor.command(f"{how} {desk.chat.buffer}" if how.startswith("b") else how)
+    assert desk.editor.eval("[tabpagenr('$'), winnr('$')]") == [1, 1]
+    assert desk.editor.floats() == []
+
+
 def test_wiping_the_chat_out_from_inside_the_float_leaves_no_window(editor: Editor) -> None:
     desk = Desk(editor, Chat.open(editor))
     desk.ask()

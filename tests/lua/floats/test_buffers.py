@@ -105,16 +105,14 @@ def test_a_file_without_a_buffer_is_not_seen_and_no_buffer_is_made(
     assert editor.eval("len(getbufinfo())") == before + 1
 
 
-@pytest.mark.parametrize("name", ["link.txt", "dir/f.txt", "./src/../f.txt"])
-def test_a_buffer_is_found_by_the_file_that_its_name_leads_to(
-    editor: Editor, workspace: Path, name: str
-) -> None:
-    file = workspace / "f.txt"
-    file.write_text("one\n")
-    (workspace / "link.txt").symlink_to(file)
+def test_one_file_has_one_identity(buffer: Buffer, workspace: Path) -> None:
+    (workspace / "link.txt").symlink_to(buffer.path)
     (workspace / "dir").symlink_to(workspace)
-    editor.command(f"edit {name}")
-    assert look(editor, str(file.resolve()))["buf"] == editor.eval("bufnr()")
+    for name in ("link.txt", "dir/f.txt", "./src/../f.txt"):
+        buffer.editor.command(f"%bwipeout! | edit {workspace}/{name}")
+        seen = look(buffer.editor, str(buffer.path))
+        assert seen is not None
+        assert seen["buf"] == buffer.editor.eval("bufnr()")
 
 
 def test_a_file_that_does_not_exist_yet_is_seen_in_its_buffer(

@@ -21,7 +21,7 @@ from agentchat.rpc.peer import IncomingRequest
 from agentchat.tools.mcp.contents import prompt_data, read_lists, resource_data, result_data
 from agentchat.tools.mcp.oauth import LOGIN_SECONDS, Login
 from agentchat.tools.mcp.stdio import ServerLog, StdioTransport
-from agentchat.tools.mcp.transports import TRANSPORTS, paced
+from agentchat.tools.mcp.transports import TRANSPORTS, LatestProgress, paced
 
 T = TypeVar("T")
 
@@ -203,12 +203,13 @@ class Connection:
             await asyncio.sleep(SETTLE_SECONDS)
             self._changed.clear()
             try:
-                lists = await read_lists(client)
+                async with asyncio.timeout(self._config["start_timeout"]):
+                    lists = await read_lists(client)
                 if lists != self._lists:
                     self._lists = lists
                     await self._report("changed", {"key": self._key, **lists})
-            except (MCPError, ValidationError) as error:
-                self.log.add(f"agentchat: the lists cannot be read: {error}\n".encode())
+            except (MCPError, ValidationError, TimeoutError) as error:
+                self.log.add(f"agentchat: the lists cannot be read: {error!r}\n".encode())
             if not self._changed.is_set():
                 self._current.set()
 
@@ -263,7 +264,7 @@ class Connection:
 
         async def progress(progress: float, total: float | None, message: str | None) -> None:
             limit.extend()
-            incoming.progress({"done": progress, "total": total, "message": message or ""})
+            latest.report({"done": progress, "total": total, "message": message or ""})
 
         async def send(client: Client) -> Any:
             try:
@@ -273,7 +274,7 @@ class Connection:
             except MCPError as error:
                 raise await self._prepare_next_call(error) from error
 
-        limit = _Limit(self._config["timeout"])
+        limit, latest = _Limit(self._config["timeout"]), LatestProgress(incoming.progress)
         self._limits[params["call"]] = limit
         _call.set(params["call"])
         try:
@@ -281,6 +282,7 @@ class Connection:
             await self._wait_for_lists()
             return result
         finally:
+            latest.flush()
             del self._limits[params["call"]]
 
     async def _prepare_next_call(self, error: MCPError) -> Exception:

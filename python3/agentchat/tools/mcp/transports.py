@@ -6,40 +6,41 @@ and a server that floods its connection is read slowly, so that it waits instead
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextvars import Context
 from types import TracebackType
 from typing import Any
 
 import anyio
 import httpx2
-from mcp.client._transport import ReadStream, Transport, TransportStreams
+from mcp.client import Transport
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.message import SessionMessage
 
 from agentchat.tools.mcp.oauth import Login
 from agentchat.tools.mcp.stdio import LARGEST_MESSAGE, TOO_LARGE
 
-READ_SECONDS = 600.0
-"""How long an old event stream may be silent."""
+TIMEOUT = httpx2.Timeout(30.0, read=None)
+"""A stream may be silent for hours; a request has the limit of its call."""
 BURST_SECONDS = 0.05
 BURST = 100
-"""Messages that are taken in that time; more wait for the next one."""
+"""Messages that are taken in that time; the next one waits until it is over."""
+PROGRESS_SECONDS = 0.05
 PLAIN = "identity"
 """The encoding of a body that is not compressed."""
 
 
 class PacedStream:
-    """Receives what another stream does, but not more than ``BURST`` messages in a burst."""
+    """Receives what another stream does, at a bounded rate."""
 
-    def __init__(self, stream: ReadStream[SessionMessage | Exception]) -> None:
+    def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._count = 0
-        self._began = time.monotonic()
+        self._began = 0.0
 
     @property
     def last_context(self) -> Context | None:
@@ -48,13 +49,15 @@ class PacedStream:
 
     async def receive(self) -> SessionMessage | Exception:
         """Return the next message; raises anyio.EndOfStream."""
-        now = time.monotonic()
-        if now - self._began >= BURST_SECONDS:
-            self._began, self._count = now, 0
-        elif self._count >= BURST:
-            await anyio.sleep(BURST_SECONDS - (now - self._began))
+        if self._count == BURST:
+            left = self._began + BURST_SECONDS - time.monotonic()
+            await anyio.sleep(max(0.0, left))
+            self._count = 0
+        if self._count == 0:
+            self._began = time.monotonic()
         self._count += 1
-        return await self._stream.receive()
+        message: SessionMessage | Exception = await self._stream.receive()
+        return message
 
     async def aclose(self) -> None:
         """Close the stream."""
@@ -82,10 +85,33 @@ class PacedStream:
 
 
 @contextlib.asynccontextmanager
-async def paced(transport: Transport) -> AsyncIterator[TransportStreams]:
+async def paced(transport: Transport) -> AsyncIterator[tuple[PacedStream, Any]]:
     """Connect by another transport, whose messages are taken at a bounded rate."""
     async with transport as (from_server, to_server):
         yield PacedStream(from_server), to_server
+
+
+class LatestProgress:
+    """Sends the newest progress of a call, no more often than anybody can read it."""
+
+    def __init__(self, send: Callable[[Any], None]) -> None:
+        self._send = send
+        self._latest: Any = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def report(self, progress: Any) -> None:
+        """Send it soon, unless there is a newer one by then."""
+        self._latest = progress
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(PROGRESS_SECONDS, self.flush)
+
+    def flush(self) -> None:
+        """Send what was not sent yet."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._send(self._latest)
 
 
 class BodyRefused(httpx2.StreamError):
@@ -126,10 +152,13 @@ def make_client(
     timeout: httpx2.Timeout | None = None,
     auth: httpx2.Auth | None = None,
 ) -> httpx2.AsyncClient:
-    """Return an HTTP client with bounded bodies; a factory for the SDK."""
-    client = create_mcp_http_client({"Accept-Encoding": PLAIN, **(headers or {})}, timeout, auth)
-    client.event_hooks = {"response": [bound_body]}
-    return client
+    """Return an HTTP client with bounded bodies; a factory for the SDK, whose times it ignores."""
+    return httpx2.AsyncClient(
+        headers={"Accept-Encoding": PLAIN, **(headers or {})},
+        timeout=TIMEOUT,
+        auth=auth,
+        event_hooks={"response": [bound_body]},
+    )
 
 
 @contextlib.asynccontextmanager
@@ -155,7 +184,6 @@ async def event_stream(config: Mapping[str, Any], login: Login) -> AsyncIterator
     async with sse_client(
         config["url"],
         headers,
-        sse_read_timeout=READ_SECONDS,
         httpx_client_factory=make_client,
         auth=login.auth(headers),
     ) as streams:
