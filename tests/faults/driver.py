@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.faults.ground import Reopened, make_it, the_change
@@ -15,6 +16,8 @@ from tests.faults.ground import Reopened, make_it, the_change
 
 async def main(what: str, root: Path, state: Path) -> None:
     """Make the change, or open the chat again."""
+    # In one thread the calls of two runs have the same numbers.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
     if what == "make":
         await make_it(root, state)
     elif what == "recover":

@@ -62,6 +62,14 @@ def test_the_newest_turn_that_changed_files_is_undone_first() -> None:
     assert undone(timeline, 1) == {"/x": [0]}
 
 
+def test_objects_of_git_stay_since_a_later_commit_may_refer_to_them() -> None:
+    made = ("objects/ab/cdef", "modules/lib/objects/pack/p.pack", "refs/heads/topic")
+    parts = [change(name, f"/ws/.git/{name}", None, "1") for name in made]
+    gone = change("gc", "/ws/.git/objects/01/2345", "2", None)
+    timeline = read_timeline(turn(1, *parts, gone))
+    assert undone(timeline) == {"/ws/.git/objects/01/2345": [3], "/ws/.git/refs/heads/topic": [2]}
+
+
 def test_several_changes_to_one_file_compose() -> None:
     timeline = read_timeline(turn(1, change("a", "/x", "0", "1"), change("b", "/x", "1", "2")))
     steps = plan_undo(timeline, None, named).files[0].steps

@@ -53,12 +53,7 @@ function M.at_end(buf)
   )
 end
 
---- The cells that a line takes, virtual lines above it included; of a closed fold, that of its text.
----@return { all: integer, fill: integer }
-local function height_of(win, line)
-  if vim.fn.foldclosed(line) > 0 then return { all = 1, fill = 0 } end
-  return api.nvim_win_text_height(win, { start_row = line - 1, end_row = line - 1 })
-end
+local FOLDED = { all = 1, fill = 0 } -- rows of a closed fold
 
 --- The view of the current window in which the last line is at the bottom; of the line at the top, its
 --- first rows may be hidden.
@@ -66,11 +61,13 @@ local function bottom_view(win)
   local info, line = vim.fn.getwininfo(win)[1], vim.fn.line('$')
   local room, view = info.height, { topline = line, topfill = 0, skipcol = 0 }
   while line >= 1 and room > 0 do
-    local height, first = height_of(win, line), vim.fn.foldclosed(line)
+    local first, row = vim.fn.foldclosed(line), line - 1
+    local rows = first > 0 and FOLDED
+      or api.nvim_win_text_height(win, { start_row = row, end_row = row })
     view.topline = first > 0 and first or line
-    room = room - height.all
-    view.topfill = math.max(0, height.fill + math.min(room, 0))
-    view.skipcol = math.max(0, -room - height.fill) * (info.width - info.textoff)
+    room = room - rows.all
+    view.topfill = math.max(0, rows.fill + math.min(room, 0))
+    view.skipcol = math.max(0, -room - rows.fill) * (info.width - info.textoff)
     line = view.topline - 1
   end
   return view

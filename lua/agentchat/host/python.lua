@@ -73,7 +73,7 @@ local BOOT = table.concat({
   "__import__('agentchat_rplugin')",
   'gc.freeze()',
   -- Nor is it looked for often while the HTTP library is imported, later.
-  'gc.set_threshold(10_000)',
+  'gc.set_threshold(10000)',
   'gc.enable()',
   'pynvim.start_host()',
 }, '\n')

@@ -123,8 +123,7 @@ class ReplyStream:
         self._view.finish_reply()
         for call in reply.calls:
             delta = CallDelta(call.id, call.name, call.arguments)
-            self._show_call(delta, is_partial=False)
-            self._view.update_block(call.id, ToolBlock(state="waiting"))
+            self._show_call(delta, "waiting")
         note = _note(reply)
         if note:
             self._view.add_note("info", note)
@@ -187,11 +186,11 @@ class ReplyStream:
             self._timer.cancel()
             self._timer = None
 
-    def _show_call(self, call: CallDelta, *, is_partial: bool = True) -> None:
+    def _show_call(self, call: CallDelta, state: BlockState = "streaming") -> None:
         self._begin()
         self._calls.add(call.id)
-        title = call_title(self._tools.get(call.name), call, is_partial=is_partial)
-        self._view.update_block(call.id, ToolBlock(title=title, tool=call.name, state="streaming"))
+        title = call_title(self._tools.get(call.name), call, is_partial=state == "streaming")
+        self._view.update_block(call.id, ToolBlock(title=title, tool=call.name, state=state))
 
     def _cancel_calls(self) -> None:
         for call_id in self._calls:

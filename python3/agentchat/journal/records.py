@@ -14,8 +14,8 @@ Rules
    bytes before the first file is touched. So a dead process has done nothing that its journal
    does not name, and only the effects of its open records are uncertain.
 2. *Records that protect the user's work are durable before the effect* (``fsync``): calls that do
-   more than read, changes of files, previews, undo and redo. All others survive the death of the
-   process, not a power cut.
+   more than read and change files, changes of files, previews, undo and redo. All others survive
+   the death of the process, not a power cut. What makes a record durable does so for all before it.
 3. *A record is never changed or removed.* A later record adds to it. Decisions are kept for audit
    and are never read as consent.
 4. *A secret is never written.* Values known to be secret are masked in records; stored bytes that

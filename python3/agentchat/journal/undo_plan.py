@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from agentchat.core.errors import UserError
@@ -11,6 +12,8 @@ from agentchat.journal.timeline import CallRun, FileStep, Timeline, UndoRun
 
 NO_TURN = "Nothing to undo: no turn of this chat has changes left to undo."
 NO_UNDO = "Nothing to redo: no undo of this chat is left to redo."
+
+_GIT_OBJECT = re.compile(r"/\.git/(?:.+/)?objects/(?:[0-9a-f]{2}|pack)/[^/]+\Z")
 
 
 @frozen
@@ -96,6 +99,7 @@ def plan_undo(
     """
     turn = _check_turn(timeline, turn)
     steps = [s for s in timeline.effective_steps() if s.turn == turn and not timeline.undo_of(s)]
+    steps = [step for step in steps if not _is_new_git_object(step)]
     calls = [c for c in timeline.effective_calls() if c.turn == turn and not timeline.undo_of(c)]
     calls = [c for c in calls if c.undo is not None or not (c.is_saved or not is_reported(c))]
     if not steps and not any(call.can_be_undone for call in calls):
@@ -104,6 +108,11 @@ def plan_undo(
         if not calls:
             raise UserError(f"Nothing to undo in turn {turn}: it changed nothing.")
     return UndoPlan(turn, _items(steps, calls))
+
+
+def _is_new_git_object(step: FileStep) -> bool:
+    """Whether a change created an object of git, which stays: a later commit may refer to it."""
+    return step.before is None and _GIT_OBJECT.search(step.path) is not None
 
 
 def plan_redo(timeline: Timeline) -> UndoPlan:

@@ -172,7 +172,10 @@ class JournalWriter:
         )
 
     def record_call_started(self, ready: ReadyCall) -> None:
-        """Record that a call is about to run; durable unless the tool only reads."""
+        """Record that a call is about to run; durable if it may have an effect of its own.
+
+        The record of a change of files makes the start of its call durable, too.
+        """
         call, metadata = ready.call, ready.call.tool.metadata
         effects = declared_effects(call, ready.target, ready.preview)
         decisions = _decision_records(call.call.id, call.tool.name, ready.decision, effects)
@@ -186,7 +189,8 @@ class JournalWriter:
             reserved=call.reserved,
             staged=ready.decision.staged,
         )
-        self._file.append(*decisions, started, durable=not metadata.read_only)
+        only_files = call.tool.changes_only_files and not ready.decision.staged
+        self._file.append(*decisions, started, durable=not (metadata.read_only or only_files))
 
     def record_call_finished(self, result: ToolResult) -> None:
         """Record that a call ended."""

@@ -195,7 +195,8 @@ class ModelClient:
             delay = self._delay(outcome, tries)
             if delay is None:
                 raise await self._failure(key, outcome, request)
-            on_piece(RetryDelay(delay, self._reason(outcome, tries)))
+            reason = f"{outcome.short} (try {tries} of {self._retry.tries})"
+            on_piece(RetryDelay(delay, reason))
             await asyncio.sleep(delay)
 
     async def _send(
@@ -290,13 +291,6 @@ class ModelClient:
         if not is_worth_retrying(failure.status, failure.headers, failure.code):
             return None
         return self._retry.delay(tries, retry_after(failure.headers, time.time()))
-
-    def _reason(self, failure: Failure, tries: int) -> str:
-        if isinstance(failure, ServerRefusal):
-            reason = f"The server answered {failure.status}"
-        else:
-            reason = failure.short
-        return f"{reason} (try {tries} of {self._retry.tries})"
 
     def _mark_overflow(self, reply: Reply) -> Reply:
         """Return a reply marked if it is nothing but the error that the request was too long."""

@@ -111,3 +111,8 @@ def test_nothing_else_is_converted(given: dict[str, object], problem: tuple[str,
     with pytest.raises(ArgumentError) as raised:
         ValueArguments(Example).parse(given)
     assert raised.value.problems == (problem,)
+
+
+def test_only_what_changes_nothing_but_files_starts_without_a_durable_record() -> None:
+    only_files = {tool.name for tool in BUILTINS if tool.changes_only_files}
+    assert only_files == {"edit", "write", "delete", "ast_edit"}

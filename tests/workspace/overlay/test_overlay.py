@@ -17,8 +17,11 @@ from scripts.layers import PACKAGE
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable
+from agentchat.workspace.overlay.bubblewrap import find_bubblewrap
 from agentchat.workspace.overlay.folder import sweep
 from tests.workspace.overlay.staging import (
+    ANYONE,
+    BUBBLEWRAP,
     WAYS,
     Staging,
     Tree,
@@ -183,6 +186,12 @@ async def test_nothing_outside_can_be_reached(staging: Staging) -> None:
         assert re.search(reason, output), (command, output)
     assert not Path("/etc/agentchat-was-here").exists()
     assert not (staging.project.parent / "beside").exists()
+
+
+@pytest.mark.skipif(BUBBLEWRAP not in WAYS, reason="needs bubblewrap 0.11: no test ran with it")
+def test_bubblewrap_is_used_by_all_but_root() -> None:
+    assert os.path.isabs(find_bubblewrap(user=ANYONE))
+    assert not find_bubblewrap(user=0)
 
 
 async def test_an_installed_bubblewrap_that_does_not_work_is_not_needed(

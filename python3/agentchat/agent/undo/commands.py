@@ -152,5 +152,4 @@ class UndoCommands:
         tool = find_tool(self._toolbox, call.tool)
         if tool is None or tool.name in PLANNING:
             return tool is None
-        from_journal = tool.capability.reversible and tool.hooks.undo is None
-        return not (tool.metadata.read_only or from_journal)
+        return not (tool.metadata.read_only or tool.changes_only_files)

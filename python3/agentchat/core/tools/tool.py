@@ -390,6 +390,11 @@ class Tool:
         return self.metadata.concurrency_safe and not hooked
 
     @property
+    def changes_only_files(self) -> bool:
+        """Whether the journal can undo all that it does."""
+        return self.capability.reversible and self.hooks.undo is None
+
+    @property
     def definition(self) -> str:
         """A hash of everything that defines what the tool does."""
         schema = json.dumps(self.arguments.schema(), sort_keys=True, default=str)

@@ -88,19 +88,14 @@ class OpenAIChatReader(EventReader):
         return next(filter(None, (_usage(holder.get("usage")) for holder in holders)), None)
 
     def _read(self, event: dict[str, Any]) -> Iterator[Piece]:
-        choice = self._first_choice(event)
-        if choice is not None:
-            yield from self._read_choice(choice)
-
-    def _first_choice(self, chunk: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the part of the choice that the stream began with, if there is one."""
-        for choice in mappings(chunk.get("choices")):
+        """Take the part of the choice that the stream began with, if there is one."""
+        for choice in mappings(event.get("choices")):
             index = choice.get("index") or 0
             if self._choice is None:
                 self._choice = index
             if index == self._choice:
-                return choice
-        return None
+                yield from self._read_choice(choice)
+                return
 
     def _read_choice(self, choice: dict[str, Any]) -> Iterator[Piece]:
         delta = choice.get("delta")

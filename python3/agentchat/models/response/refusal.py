@@ -34,6 +34,11 @@ class ServerRefusal:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def short(self) -> str:
+        """What is shown while a try is awaited."""
+        return f"The server answered {self.status}"
+
+    @property
     def is_overflow(self) -> bool:
         """Whether the request was too long for the model."""
         if self.status not in (400, 413, 422, 500):
