@@ -53,7 +53,7 @@ async def test_a_form_is_asked_field_by_field_and_checked() -> None:
         "content": {"size": "small", "count": 3, "sure": True},
     }
     texts = [question.question for question in user.asked]
-    assert texts[0].startswith("The MCP server shop asks:\nWhich<U+202E>?")
+    assert texts[0].startswith('The MCP server shop asks: "Which<U+202E>?"')
     assert texts[3] == "Write a whole number.\n\ncount"
     assert texts[4] == "Write a number of at most 9.\n\ncount"
     assert texts[6] == "A note (optional)"
@@ -135,7 +135,7 @@ async def test_an_address_is_shown_in_full_with_its_host() -> None:
     url = "https://user@evil.example:8443/a?b=c#d"
     user = User("Done")
     assert await ask(user, {"mode": "url", "message": "Pay", "url": url}) == {"action": "accept"}
-    assert "open a page of evil.example:\nPay" in user.asked[0].question
+    assert 'open a page of evil.example: "Pay"' in user.asked[0].question
     assert url in user.asked[0].question
 
 

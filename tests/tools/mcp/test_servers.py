@@ -326,3 +326,17 @@ async def test_a_projects_servers_start_once_its_file_is_trusted(
     project = place.registry.refresh(tmp_path)
     assert list(project.servers) == ["s"]
     assert project.untrusted == ()
+
+
+async def test_a_server_that_is_to_start_says_so_and_stays_stopped_if_the_user_stops_it(
+    place: Place,
+) -> None:
+    server = place.server(command=sys.executable, args=["-c", "raise SystemExit('no luck')"])
+    server.start_soon()
+    assert server.state == "starting"
+    with pytest.raises(ToolError, match="no luck"):
+        await server.start()
+    assert server.state == "failed"
+    await server.stop()
+    await asyncio.sleep(1.1)  # when it would have been tried again
+    assert (server.state, server.failures) == ("stopped", 1)

@@ -62,8 +62,8 @@ class Elicitation:
 async def _ask_about_address(server: str, params: Mapping[str, Any], frontend: Frontend) -> Answer:
     url = str(params.get("url") or "")
     question = (
-        f"The MCP server {server} wants you to open a page of {_visible(_host(url))}:\n"
-        f"{_visible(params.get('message'))}\n\n{escape_hidden_characters(url)}"
+        f"The MCP server {server} wants you to open a page of {_visible(_host(url))}: "
+        f'"{_visible(params.get("message"))}" The address: {escape_hidden_characters(url)}'
     )
     agree = AnswerOption("Done", "You opened it yourself")
     return await _ask_to_go_on(question, agree, frontend)
@@ -73,9 +73,9 @@ async def _ask_form(server: str, params: Mapping[str, Any], frontend: Frontend) 
     schema = params.get("requestedSchema") or {}
     fields: Mapping[str, Any] = schema.get("properties") or {}
     required = frozenset(schema.get("required") or ())
-    question = f"The MCP server {server} asks:\n{_visible(params.get('message'))}"
+    question = f'The MCP server {server} asks: "{_visible(params.get("message"))}"'
     if fields:
-        question += f"\n\nIt wants: {_visible(', '.join(fields))}"
+        question += f" It wants: {_visible(', '.join(fields))}"
     agree = AnswerOption("Answer", "The server gets your answers")
     consent = await _ask_to_go_on(question, agree, frontend)
     if consent["action"] != "accept":

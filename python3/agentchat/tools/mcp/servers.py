@@ -77,6 +77,7 @@ class McpServer:
 
     def start_soon(self) -> None:
         """Start it in the background, and try again for a while if it does not start."""
+        self.state = "starting"
         self._tasks.start(self._try_to_start())
 
     async def start(self) -> None:
@@ -236,7 +237,7 @@ class McpServer:
         return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (self.failures - 1)) if self.failures else 0
 
     async def _try_to_start(self) -> None:
-        while self.state in ("stopped", "failed") and not self.is_given_up:
+        while self.state in ("starting", "failed") and not self.is_given_up:
             try:
                 await self.start()
             except ToolError:
