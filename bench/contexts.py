@@ -15,5 +15,5 @@ def bare_context(folder: str) -> ToolContext:
         progress=lambda text: None,
         stage=refuse_staging,
         store=lambda text: "",
-        overflow="",
+        free_path=lambda: "",
     )

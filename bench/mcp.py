@@ -21,7 +21,6 @@ from subprocess import Popen
 from typing import Any
 
 from mcp import Client, StdioServerParameters
-from tests.support import mcp_server, raw_mcp_server
 from tests.support.chat import Chat
 from tests.support.mcp_client import McpClient
 
@@ -44,8 +43,9 @@ FLOODS = (("log", 1_000), ("progress", 20), ("list", 20))
 FLOOD_SECONDS = 4.0
 IDLE = 3.0
 
-SAMPLE = [sys.executable, str(Path(mcp_server.__file__))]
-RAW = [sys.executable, str(Path(raw_mcp_server.__file__))]
+SUPPORT = Path(__file__).parents[1] / "tests" / "support"
+SAMPLE = [sys.executable, str(SUPPORT / "mcp_server.py")]
+RAW = [sys.executable, str(SUPPORT / "raw_mcp_server.py")]
 SDK = [sys.executable, "-c", "import mcp.client.client"]
 
 COMPARED = {

@@ -33,7 +33,7 @@ class Bench:
             progress=self._progress,
             stage=lambda pending: None,
             store=self._store,
-            overflow=str(self.state / "outputs" / "1.txt"),
+            free_path=lambda: str(self.state / "outputs" / "1.txt"),
             preview=preview,
         )
 

@@ -82,7 +82,7 @@ class Attachments:
             progress=lambda text: None,
             stage=refuse_staging,
             store=results.keep,
-            overflow="",
+            free_path=results.free_path,
             frontend=frontend,
         )
 

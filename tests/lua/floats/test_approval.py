@@ -301,7 +301,7 @@ def test_keys_are_ignored_until_the_prompt_has_settled(start_editor: StartEditor
     desk.editor.keys(key)
     assert desk.answers() == []
     assert desk.editor.float_text() == before
-    desk.editor.settle(0.45)
+    desk.editor.settle(0.55)
     desk.editor.keys("a")
     assert desk.answers() == [("p1", "accept")]
 
@@ -310,12 +310,12 @@ def test_showing_it_again_makes_it_settle_again(start_editor: StartEditor) -> No
     desk = slow(start_editor)
     desk.ask()
     enter(desk)
-    desk.editor.settle(0.45)
+    desk.editor.settle(0.55)
     desk.editor.keys("q")
     desk.editor.keys("ga")
     desk.editor.keys("a")
     assert desk.answers() == []
-    desk.editor.settle(0.45)
+    desk.editor.settle(0.55)
     desk.editor.keys("a")
     assert desk.answers() == [("p1", "accept")]
 

@@ -107,7 +107,7 @@ async def test_cancelling_kills_the_group_and_what_was_shown_stays(bench: Bench)
 async def test_one_long_line_reaches_the_model_as_head_and_tail(bench: Bench) -> None:
     result = await bench.call(TOOL, command="head -c 700000 /dev/zero | tr '\\0' x")
     head, note, tail = result.text.split("\n")
-    path = bench.context().overflow
+    path = bench.context().free_path()
     assert head == tail == "x" * 32 * 1024
     assert note == f"[... {700_000 - 64 * 1024} bytes truncated; full output: {path} ...]"
     assert result.details is not None

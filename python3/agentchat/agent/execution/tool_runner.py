@@ -330,7 +330,7 @@ class ToolRunner:
             progress=progress,
             stage=stage,
             store=self._results.keep,
-            overflow=self._results.free_path(),
+            free_path=self._results.free_path,
             preview=preview,
             open_preview=self._previews.find_collecting(),
             frontend=self._frontend,

@@ -204,9 +204,9 @@ class ToolContext:
     ``preview`` is what the user accepted, if anything was shown; ``open_preview`` is the pending
     preview that the call may extend: what it stages then replaces that preview. ``last_output`` is
     the output of the previous step; ``progress`` shows live output; ``stage`` registers a preview;
-    ``store`` saves a large text and returns its path; ``overflow`` is a free path for the full
-    output of a process; ``frontend`` is the user's editor, if there is one; ``tool_finder`` finds
-    the deferred tools of the chat.
+    ``store`` saves a large text and returns its path; ``free_path`` returns a free path for the
+    full output of a process; ``frontend`` is the user's editor, if there is one; ``tool_finder``
+    finds the deferred tools of the chat.
     """
 
     workspace: Workspace
@@ -215,7 +215,7 @@ class ToolContext:
     progress: Callable[[str], None]
     stage: Callable[[StagedChange], None]
     store: Callable[[str], str]
-    overflow: str
+    free_path: Callable[[], str]
     preview: DryRunResult | None = None
     open_preview: StagedChange | None = None
     last_output: Any = None

@@ -323,11 +323,12 @@ class OpenAIChat(WireProtocol):
     def _reply(self, entry: Round) -> Iterator[WireMessage]:
         """Yield the assistant's message, unless it is empty, which a server would refuse."""
         reply = entry.reply
-        if not reply.text and not reply.calls:
+        calls = [self._call(entry, call, number) for number, call in enumerate(reply.calls)]
+        if not reply.text and not calls:
             return
         message: WireMessage = {"role": "assistant", "content": reply.text or None}
-        if reply.calls:
-            message["tool_calls"] = [self._call(entry, call) for call in reply.calls]
+        if calls:
+            message["tool_calls"] = calls
         yield {**message, **self._reasoning(entry)}
 
     def _reasoning(self, entry: Round) -> WireMessage:
@@ -344,13 +345,12 @@ class OpenAIChat(WireProtocol):
             return {"reasoning_content": reply.reasoning}
         return {}
 
-    def _call(self, entry: Round, call: ToolCall) -> dict[str, Any]:
+    def _call(self, entry: Round, call: ToolCall, number: int) -> dict[str, Any]:
         """Return a call as servers take it back: a name they allow, arguments they can parse."""
         function = {"name": function_name(call), "arguments": arguments_text(call)}
         sent: dict[str, Any] = {"id": self._id(call), "type": "function", "function": function}
         extra = mapping(self.opaque(entry.reply, entry.index, call).get("extra_content"))
-        is_first = call is entry.reply.calls[0]
-        if not extra and is_first and self.provider == "gemini":
+        if not extra and number == 0 and self.provider == "gemini":
             extra = {"google": {"thought_signature": SKIP_SIGNATURE}}
         return {**sent, "extra_content": extra} if extra else sent
 

@@ -128,7 +128,7 @@ async def run_shell(
         stdin: its standard input; ``None`` for none.
         network: whether it gets the network where commands have none.
     """
-    live = LiveOutputBuffer(context.progress)
+    live, path = LiveOutputBuffer(context.progress), context.free_path()
     process = Command(
         argv=(*await _shell(context), command),
         cwd=context.cwd,
@@ -137,7 +137,7 @@ async def run_shell(
         capture=min(BASH_BYTES, RESULT_BYTES),
         merge_stderr=True,
         env=environment(await context.workspace.environment()),
-        overflow=context.overflow,
+        overflow=path,
         confine=True,
         network=network,
     )
@@ -147,9 +147,9 @@ async def run_shell(
         live.close()
     return ShellResult(
         code=result.code,
-        text=_output_text(result, context.overflow),
+        text=_output_text(result, path),
         failure=_failure(result.code, seconds or 0.0),
-        stored=context.overflow if result.dropped else None,
+        stored=path if result.dropped else None,
         total=len(result.head) + result.dropped + len(result.tail),
     )
 
