@@ -27,6 +27,10 @@ LINES = 400
 Message = dict[str, Any]
 
 
+class Refused(Exception):
+    """An error to be sent: its code and message."""
+
+
 def encode(message: Message) -> bytes:
     """Return a message as a line."""
     return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
@@ -77,6 +81,11 @@ def die(params: Message) -> Message:
     os._exit(code)
 
 
+def refuse(params: Message) -> Message:
+    """Answer with an error whose code the SDK uses for a connection that is closed."""
+    raise Refused(-32000, "no such row")
+
+
 def pid(params: Message) -> Message:
     """Report progress and answer with the process id."""
     progress = {"progressToken": _token(params), "progress": 1, "total": 2, "message": "half way"}
@@ -94,21 +103,23 @@ TOOLS: dict[str, Callable[[Message], Message | None]] = {
     "flood": flood,
     "never": lambda params: None,
     "die": die,
+    "refuse": refuse,
     "pid": pid,
 }
 
 
 def answer(method: str, params: Message) -> Message | None:
-    """Return the result of a request; ``None`` for no answer. Raises LookupError."""
+    """Return the result of a request; ``None`` for no answer. Raises Refused."""
     if method == "initialize":
         able = {"tools": {"listChanged": True}}
         about = {"name": "raw", "version": "1"}
-        return {"protocolVersion": "2025-06-18", "capabilities": able, "serverInfo": about}
+        version = os.environ.get("PROTOCOL", "2025-06-18")
+        return {"protocolVersion": version, "capabilities": able, "serverInfo": about}
     if method == "tools/list":
         return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
     if method == "tools/call":
         return TOOLS[params["name"]](params)
-    raise LookupError(method)
+    raise Refused(-32601, "unknown method")
 
 
 def main() -> None:
@@ -121,8 +132,9 @@ def main() -> None:
             continue
         try:
             result = answer(message["method"], message.get("params") or {})
-        except LookupError:
-            send({"id": message["id"], "error": {"code": -32601, "message": "unknown method"}})
+        except Refused as refused:
+            code, text = refused.args
+            send({"id": message["id"], "error": {"code": code, "message": text}})
         else:
             if result is not None:
                 send({"id": message["id"], "result": result})

@@ -6,8 +6,10 @@ from typing import Any
 
 import mcp_types as types
 import pytest
+from mcp.shared.message import SessionMessage
 
-from agentchat.tools.mcp.contents import result_data
+from agentchat.tools.mcp.contents import drop_invalid_tools, result_data
+from agentchat.tools.mcp.stdio import ServerLog
 from agentchat.tools.mcp.tool import make_output
 
 PIXEL = (
@@ -32,6 +34,23 @@ async def test_each_kind_of_content_reaches_the_model() -> None:
         "Resource note://one:\nembedded\n[resource note://two (two)]"
     )
     assert [image.mime for image in output.images] == ["image/png"]
+
+
+def test_a_tool_that_the_sdk_refuses_is_left_out_and_the_others_stay() -> None:
+    tools = [{"name": "a", "inputSchema": "x"}, {"name": "b", "inputSchema": {"type": "object"}}]
+    answer = types.JSONRPCResponse(jsonrpc="2.0", id=1, result={"tools": [*tools, {"name": "c"}]})
+    log = ServerLog()
+    drop_invalid_tools(log.note, SessionMessage(answer))
+    assert answer.result == {"tools": [tools[1]]}
+    assert 'the tool "a" was left out: inputSchema: Input should be' in log.lines[0]
+    assert log.lines[1] == 'agentchat: the tool "c" was left out: inputSchema: Field required'
+
+
+def test_what_a_server_was_given_in_its_environment_is_not_shown_in_its_log() -> None:
+    log = ServerLog(("hunter2hunter2", "on"))
+    log.add(b"on, key=hunter2hunter2\n")
+    assert log.lines == ["on, key=[secret]"]
+    assert log.last_error_line == "on, key=[secret]"
 
 
 def texts(structured: Any, *texts: str) -> list[str]:

@@ -94,6 +94,8 @@ async def test_a_server_that_misbehaves_costs_one_clear_error_each_time(place: P
         await call(server, "huge")
     with pytest.raises(ToolError, match=r"^MCP server s sent an invalid answer: "):
         await call(server, "wrong")
+    with pytest.raises(ToolError, match=r"^MCP server s: no such row$"):
+        await call(server, "refuse")
     assert "stdout: welcome to the noise" in await server.log()
     assert server.about["protocol"] == "2025-06-18"
     server = place.server(**RAW, timeout=0.5)
@@ -140,6 +142,14 @@ async def test_a_server_that_does_not_start_is_given_up_after_some_tries(place: 
         await server.start()
     server.failures = 5
     with pytest.raises(ToolError, match=r"not started again: see :AgentMcp log s, then run"):
+        await server.start()
+
+
+async def test_a_server_that_speaks_another_version_is_not_said_to_have_ended(
+    place: Place,
+) -> None:
+    server = place.server(**RAW, env={"PROTOCOL": "1999-01-01"})
+    with pytest.raises(ToolError, match=r"Unsupported protocol version from the server: 1999"):
         await server.start()
 
 

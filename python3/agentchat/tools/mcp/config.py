@@ -96,11 +96,6 @@ class ServerConfig:
         text = json.dumps([self.transport, self.command, self.args, self.cwd, self.url])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """Values of the environment and of headers: not for the log."""
-        return tuple(value for value in (*self.env.values(), *self.headers.values()) if value)
-
 
 @frozen
 class ConfigProblem:

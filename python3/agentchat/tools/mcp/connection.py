@@ -7,9 +7,11 @@ import contextlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import anyio
 import mcp_types as types
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
@@ -18,7 +20,13 @@ from pydantic import FileUrl, ValidationError
 
 from agentchat.core.errors import ToolError
 from agentchat.rpc.peer import IncomingRequest
-from agentchat.tools.mcp.contents import prompt_data, read_lists, resource_data, result_data
+from agentchat.tools.mcp.contents import (
+    drop_invalid_tools,
+    prompt_data,
+    read_lists,
+    resource_data,
+    result_data,
+)
 from agentchat.tools.mcp.oauth import LOGIN_SECONDS, Login
 from agentchat.tools.mcp.stdio import ServerLog, StdioTransport
 from agentchat.tools.mcp.transports import TRANSPORTS, LatestProgress, paced
@@ -38,6 +46,8 @@ Report = Callable[[str, Params], Awaitable[Any]]
 
 _CANNOT_ASK = re.compile(r"Cannot send '(?:elicitation/create|roots/list)'")
 """The error of a server that asks as in the older protocol, over a connection of the newer one."""
+_LOST = re.compile(r"Connection closed$|SSE stream |[Ss]ession terminated")
+"""Errors the SDK makes when no answer can come; servers use their codes for other errors."""
 
 _call: ContextVar[str] = ContextVar("call", default="")
 
@@ -52,7 +62,7 @@ class Connection:
     """
 
     def __init__(self, key: str, config: Params, report: Report, *, is_older: bool = False) -> None:
-        self.log = ServerLog()
+        self.log = ServerLog((*config["env"].values(), *config["headers"].values()))
         self.is_older = is_older
         self._key = key
         self._name: str = config["name"]
@@ -64,7 +74,9 @@ class Connection:
         self._current.set()
         self._limits: dict[str, _Limit] = {}
         self._client: Client | None = None
-        self._stdio = StdioTransport(config, self.log) if config["transport"] == "stdio" else None
+        self._stdio: StdioTransport | None = None
+        if config["transport"] == "stdio":
+            self._stdio = StdioTransport(config, self.log, self._report_group)
         self._lost = asyncio.Event()
         self._login = Login(config, self._show_login if config["login"] else None)
         self._task: asyncio.Task[None] | None = None
@@ -92,7 +104,8 @@ class Connection:
         """End the connection and the process."""
         self._closing.set()
         if self._task is not None:
-            done, _ = await asyncio.wait({self._task}, timeout=2 * END_SECONDS)
+            is_open = self._client is not None
+            done, _ = await asyncio.wait({self._task}, timeout=2 * END_SECONDS if is_open else 0)
             if not done:
                 self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -111,6 +124,8 @@ class Connection:
         finally:
             self._client = None
             self._login.close()
+            if self._stdio is not None and self._stdio.pid:
+                await self._report("exited", {"group": self._stdio.pid})
         if not self._closing.is_set():
             await self._report("ended", {"key": self._key, "reason": await self._end_text()})
 
@@ -142,7 +157,7 @@ class Connection:
     @contextlib.asynccontextmanager
     async def _connect(self, transport: Any) -> AsyncIterator[Client]:
         client = Client(
-            paced(transport),
+            paced(transport, partial(drop_invalid_tools, self.log.note)),
             mode="legacy" if self.is_older else "auto",
             client_info=types.Implementation(name="agentchat.nvim", version="1"),
             message_handler=self._note_message,
@@ -151,9 +166,10 @@ class Connection:
             cache=None,
         )
         async with client:
-            if self._stdio is not None:
-                await self._report("started", {"key": self._key, "group": self._stdio.pid})
             yield client
+
+    async def _report_group(self, group: int) -> None:
+        await self._report("started", {"group": group})
 
     async def _hold(self, client: Client) -> None:
         """Keep the lists up to date until the connection ends or is closed."""
@@ -209,7 +225,7 @@ class Connection:
                     self._lists = lists
                     await self._report("changed", {"key": self._key, **lists})
             except (MCPError, ValidationError, TimeoutError) as error:
-                self.log.add(f"agentchat: the lists cannot be read: {error!r}\n".encode())
+                self.log.note(f"the lists cannot be read: {error!r}")
             if not self._changed.is_set():
                 self._current.set()
 
@@ -225,7 +241,7 @@ class Connection:
             except MCPError:
                 return  # the server has no subscriptions
             except Exception as error:
-                self.log.add(f"agentchat: the subscription ended: {error}\n".encode())
+                self.log.note(f"the subscription ended: {error}")
             await asyncio.sleep(RELISTEN_SECONDS)
             self._invalidate()
 
@@ -338,14 +354,11 @@ class Connection:
             error = error.exceptions[0]
         if isinstance(error, ToolError):
             return error
-        is_lost = isinstance(error, MCPError) and (
-            error.code == types.CONNECTION_CLOSED or "ession terminated" in error.message
-        )
-        if is_lost:
+        is_closed = isinstance(error, (anyio.BrokenResourceError, anyio.ClosedResourceError))
+        if is_closed or (isinstance(error, MCPError) and _LOST.match(error.message)):
             self._lost.set()  # the next call connects again
-        has_ended = self._stdio is not None and (is_lost or self._stdio.ended.is_set())
-        if has_ended or str(error) == "Connection closed":
-            return ToolError(await self._end_text())
+            if is_closed or self._stdio is not None or str(error) == "Connection closed":
+                return ToolError(await self._end_text())
         if isinstance(error, FileNotFoundError) and self._stdio is not None:
             missing = error.filename or self._config["command"]
             return ToolError(f"MCP server {self._name}: {missing} does not exist.")

@@ -12,6 +12,12 @@ from typing import Any
 import mcp_types as types
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types.methods import validate_server_result
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
+from pydantic import ValidationError
+
+from agentchat.core.text import clip
 
 MOST_PAGES = 100
 MOST_ITEMS = 2_000
@@ -33,15 +39,41 @@ async def read_lists(client: Client) -> dict[str, Any]:
     return lists
 
 
+def drop_invalid_tools(note: Callable[[str], None], message: SessionMessage) -> None:
+    """Take tools with which the SDK refuses the whole list out of a message; ``note`` which.
+
+    The message is changed in place: the SDK has no hook between a message and its check.
+    """
+    result = getattr(message.message, "result", None) or {}
+    tools = result.get("tools")
+    if not isinstance(tools, list):
+        return
+    problems = [_tool_problem(tool) for tool in tools]
+    result["tools"] = [tool for tool, problem in zip(tools, problems, strict=True) if not problem]
+    for problem in filter(None, problems):
+        note(problem)
+
+
+def _tool_problem(tool: Any) -> str:
+    try:
+        validate_server_result("tools/list", LATEST_HANDSHAKE_VERSION, {"tools": [tool]})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"][2:]))
+        name = tool.get("name") if isinstance(tool, dict) else tool
+        return f'the tool "{clip(str(name), 60)}" was left out: {place}: {first["msg"]}'
+    return ""
+
+
 async def _all_pages(fetch: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
     items: list[Any] = []
     cursor = None
-    for _ in range(MOST_PAGES):
+    seen: set[str | None] = set()
+    while cursor not in seen and len(seen) < MOST_PAGES and len(items) < MOST_ITEMS:
+        seen.add(cursor)
         page = await fetch(cursor=cursor)
         items += getattr(page, field)
-        cursor = page.next_cursor
-        if not cursor or len(items) >= MOST_ITEMS:
-            break
+        cursor = page.next_cursor or None
     return [item.model_dump(mode="json", by_alias=True, exclude_none=True) for item in items]
 
 

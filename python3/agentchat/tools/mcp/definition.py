@@ -109,7 +109,7 @@ def read_definitions(
             )
     if len(tools) > MOST_TOOLS:
         problems.append(f"only the first {MOST_TOOLS} of {len(tools)} tools are used")
-    return tuple(found.values()), tuple(problems)
+    return tuple(found.values()), tuple(dict.fromkeys(problems))
 
 
 def safe_name(server: str, tool: str) -> str:

@@ -6,9 +6,9 @@
     read_resource {key, uri}, get_prompt {key, prompt, arguments}
     log {key}                                the last lines of standard error
 
-It sends, as requests, ``started`` (the process group of a server), ``changed`` (its lists),
-``ended`` (how it ended), ``login`` (an address) and ``elicit`` (a question to the user). When the
-connection to the plugin ends, the worker kills its servers and ends.
+It sends, as requests, ``started`` and ``exited`` (the process group of a server), ``changed`` (its
+lists), ``ended`` (how it ended), ``login`` (an address) and ``elicit`` (a question to the user).
+When the connection to the plugin ends, the worker kills its servers and ends.
 """
 
 from __future__ import annotations

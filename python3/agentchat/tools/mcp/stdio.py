@@ -13,7 +13,7 @@ import os
 import re
 import signal
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -28,6 +28,9 @@ LARGEST_MESSAGE = 32 * 1024 * 1024
 """Bytes of one message; a larger answer becomes an error."""
 LINES = 200
 LONGEST = 500
+SHORTEST_SECRET = 8
+"""Characters: to mask a shorter value would hide ordinary words."""
+MASK = "[secret]"
 """Characters of a line."""
 CHUNK = 1 << 18
 DRAIN_SECONDS = 0.2
@@ -49,9 +52,10 @@ Streams = tuple[
 
 
 class ServerLog:
-    """The last lines that a server wrote beside its messages."""
+    """The last lines that a server wrote beside its messages, without values it was given."""
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets = [value for value in secrets if len(value) >= SHORTEST_SECRET]
         self._lines: deque[str] = deque(maxlen=LINES)
         self._rest = b""
         self.last_error_line = ""
@@ -60,20 +64,30 @@ class ServerLog:
     @property
     def lines(self) -> list[str]:
         """The lines, oldest first."""
-        return [*self._lines, *([_line_text(self._rest)] if self._rest else [])]
+        return [*self._lines, *([self._text(self._rest)] if self._rest else [])]
 
     def add(self, chunk: bytes) -> None:
         """Add a piece of standard error."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         self._rest = self._rest[-LONGEST:]
         for line in lines[-LINES:]:
-            self._lines.append(_line_text(line))
-        for text in map(_line_text, [*lines, self._rest]):
+            self._lines.append(self._text(line))
+        for text in map(self._text, [*lines, self._rest]):
             self.last_error_line = text.strip() or self.last_error_line
+
+    def note(self, problem: str) -> None:
+        """Add a line of our own."""
+        self._lines.append(self._text(f"agentchat: {problem}".encode()))
 
     def add_noise(self, line: bytes) -> None:
         """Add a line of standard output that is no message."""
-        self._lines.append(f"stdout: {_line_text(line)}")
+        self._lines.append(f"stdout: {self._text(line)}")
+
+    def _text(self, line: bytes) -> str:
+        text = line[: 4 * LONGEST].decode("utf-8", "replace").rstrip("\r")
+        for secret in self._secrets:
+            text = text.replace(secret, MASK)
+        return text[:LONGEST]
 
 
 class StdioTransport:
@@ -82,8 +96,12 @@ class StdioTransport:
     ``ended`` is set when the process has ended; ``exit_code`` is then known, 128 + N for signal N.
     """
 
-    def __init__(self, config: Mapping[str, Any], log: ServerLog) -> None:
+    def __init__(
+        self, config: Mapping[str, Any], log: ServerLog, on_start: Callable[[int], Awaitable[None]]
+    ) -> None:
+        """Prepare a server; ``on_start`` is told the process group before anything is sent."""
         self._config = config
+        self._on_start = on_start
         self._log = log
         self._tasks: list[asyncio.Task[None]] = []
         self.ended = asyncio.Event()
@@ -103,6 +121,7 @@ class StdioTransport:
             start_new_session=True,
         )
         self.pid = self._process.pid
+        await self._on_start(self.pid)
         self._to_session, from_server = anyio.create_memory_object_stream[
             SessionMessage | Exception
         ](0)
@@ -218,7 +237,3 @@ def _wait_for_exit(pid: int) -> int | None:
     if info is None:
         return None
     return info.si_status if info.si_code == os.CLD_EXITED else -info.si_status
-
-
-def _line_text(line: bytes) -> str:
-    return line[: 4 * LONGEST].decode("utf-8", "replace").rstrip("\r")[:LONGEST]

@@ -33,12 +33,15 @@ PROGRESS_SECONDS = 0.05
 PLAIN = "identity"
 """The encoding of a body that is not compressed."""
 
+Check = Callable[[SessionMessage], None]
+
 
 class PacedStream:
-    """Receives what another stream does, at a bounded rate."""
+    """Receives what another stream does, at a bounded rate, and shows it to ``check``."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, check: Check = lambda message: None) -> None:
         self._stream = stream
+        self._check = check
         self._count = 0
         self._began = 0.0
 
@@ -57,6 +60,8 @@ class PacedStream:
             self._began = time.monotonic()
         self._count += 1
         message: SessionMessage | Exception = await self._stream.receive()
+        if isinstance(message, SessionMessage):
+            self._check(message)
         return message
 
     async def aclose(self) -> None:
@@ -85,10 +90,10 @@ class PacedStream:
 
 
 @contextlib.asynccontextmanager
-async def paced(transport: Transport) -> AsyncIterator[tuple[PacedStream, Any]]:
+async def paced(transport: Transport, check: Check) -> AsyncIterator[tuple[PacedStream, Any]]:
     """Connect by another transport, whose messages are taken at a bounded rate."""
     async with transport as (from_server, to_server):
-        yield PacedStream(from_server), to_server
+        yield PacedStream(from_server, check), to_server
 
 
 class LatestProgress:

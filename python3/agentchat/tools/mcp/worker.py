@@ -16,6 +16,8 @@ from agentchat.rpc.peer import IncomingRequest, OnProgress, Peer, RequestTasks
 from agentchat.tools.custom.process.worker import Groups, WorkerEnded, WorkerProcess, start_process
 
 MODULE = "agentchat.tools.mcp.process"
+REPORTS = ("started", "exited", "changed", "ended", "elicit", "login")
+"""What the worker sends (see ``process``)."""
 
 Params = Mapping[str, Any]
 Report = Callable[[str, Params], Awaitable[Any]]
@@ -66,7 +68,7 @@ class McpWorker:
 
     def _start(self) -> Peer:
         connection, process = start_process(MODULE, self._groups)
-        handlers = dict.fromkeys(("started", "changed", "ended", "elicit", "login"), self._take)
+        handlers = dict.fromkeys(REPORTS, self._take)
         peer = Peer(connection.makefile("rb"), os.dup(connection.fileno()), RequestTasks(handlers))
         # The process ends its servers when it can no longer read from the plugin.
         peer.end_reason.add_done_callback(lambda _: _shut_down(connection))
@@ -106,12 +108,12 @@ class McpWorker:
         if incoming.method == "started":
             self._servers.add(params["group"])
             self._groups.add(params["group"])
-        elif incoming.method == "ended" and params.get("group"):
+        elif incoming.method == "exited":
             self._servers.discard(params["group"])
             self._groups.remove(params["group"])
-        if incoming.method == "started":
-            return None
-        return await self._report(incoming.method, params)
+        else:
+            return await self._report(incoming.method, params)
+        return None
 
 
 def _shut_down(connection: socket.socket) -> None:
