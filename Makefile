@@ -11,11 +11,15 @@ VENV = .venv/bin/python
 JOBS = auto
 ARGS =
 MODEL =
+COMPLETION_PLUGINS = saghen/blink.cmp@v1.9.1 \
+	hrsh7th/nvim-cmp@a1d504892f2bc56c2e79b65c6faded2fd21f3eca \
+	hrsh7th/cmp-nvim-lsp@cbc7b02bb99fae35cb42f514762b89b5126651ef \
+	echasnovski/mini.completion@b635036d3fe5ea6f4450358a02e376612b628ac4
 
 # A cold import of the model client takes a second longer without bytecode.
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSAFEPATH
 
-.PHONY: help setup demo test quick nightly check format bench clean
+.PHONY: help setup demo test quick nightly plugins check format bench clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +48,14 @@ nightly: setup ## generated commands, all payloads, storms of keys, a fault at e
 		tests/lua/floats/test_storm.py tests/faults tests/models/test_language_model.py \
 		tests/models/test_tool_turns.py tests/models/test_text_calls.py \
 		tests/models/test_generated_streams.py $(ARGS)
+
+plugins: ## fetch blink.cmp, nvim-cmp and mini.completion into .tools; make test then tests with them
+	@for plugin in $(COMPLETION_PLUGINS); do \
+		name=$${plugin%@*}; folder=.tools/plugins/$${name#*/}; \
+		test -d $$folder || { git init -q $$folder.part && \
+			git -C $$folder.part fetch -q --depth 1 https://github.com/$$name $${plugin#*@} && \
+			git -C $$folder.part checkout -q FETCH_HEAD && mv $$folder.part $$folder; } || exit; \
+	done
 
 check: setup ## format, lint, types, layers, help tags: Python and Lua
 	@$(VENV) -m scripts.check

@@ -109,7 +109,6 @@ local function listen(chat)
   on('InsertEnter', function()
     chat.undo.session = chat.undo.session + 1
     if host.is_ready() then host.send('commands', { chat = chat.id }) end
-    if chat.undo.session == 1 then vim.schedule(function() completion.attach(chat) end) end
   end)
   -- What is attached may have changed meanwhile.
   on({ 'BufEnter', 'InsertLeave' }, function() prompt.refresh(chat) end)
@@ -128,6 +127,8 @@ function M.adopt(chat)
   undo.write_untracked(buf, function() marks.fill(chat) end)
   chat.undo = undo.new(marks.prompt_text(chat))
   completion.register(chat)
+  -- Before the user types: nvim-cmp looks for language servers when insert mode begins.
+  vim.schedule(function() completion.attach(chat) end)
   paste.setup(registry.current)
   listen(chat)
   listen_to_redraws()
