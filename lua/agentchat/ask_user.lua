@@ -17,6 +17,8 @@ local api = vim.api
 ---@field header string
 ---@field options { label: string, description: string }[]
 ---@field multi boolean
+---@field open boolean the user may write another answer
+---@field optional boolean the answer may be none of them
 
 ---@class (exact) agentchat.Questions
 ---@field chat string
@@ -96,23 +98,6 @@ local function write(questions, answered)
   open_dialog(questions, function(callback) vim.ui.input(opts, callback) end, answered)
 end
 
----@return string[] labels that can be chosen, and what else there is to choose
-local function items_of(questions)
-  local now, items, ticked = current(questions), {}, {}
-  if #questions.chosen > 0 then
-    table.insert(items, 'Done: ' .. table.concat(questions.chosen, ', '))
-  end
-  for _, label in ipairs(questions.chosen) do
-    ticked[label] = true
-  end
-  for _, option in ipairs(now.options) do
-    if not ticked[option.label] then table.insert(items, option.label) end
-  end
-  table.insert(items, OTHER)
-  if now.multi and #questions.chosen == 0 then table.insert(items, NONE) end
-  return items
-end
-
 local function write_instead(questions)
   vim.schedule(function()
     write(questions, function(text)
@@ -124,20 +109,42 @@ local function write_instead(questions)
   end)
 end
 
+---@return string[] labels that can be chosen
+---@return table<integer, fun(questions: agentchat.Questions)> what those do that are no options
+local function items_of(questions)
+  local now, items, actions, ticked = current(questions), {}, {}, {}
+  local function add(label, action)
+    table.insert(items, label)
+    actions[#items] = action
+  end
+  if #questions.chosen > 0 then
+    local done = 'Done: ' .. table.concat(questions.chosen, ', ')
+    add(done, function() record(questions, questions.chosen) end)
+  end
+  for _, label in ipairs(questions.chosen) do
+    ticked[label] = true
+  end
+  for _, option in ipairs(now.options) do
+    if not ticked[option.label] then add(option.label) end
+  end
+  if now.open then add(OTHER, write_instead) end
+  if now.optional and #questions.chosen == 0 then
+    add(NONE, function() record(questions, {}) end)
+  end
+  return items, actions
+end
+
 --- Takes a choice: the position in the list counts, two items may look the same.
-local function choose(questions, items, at)
-  local now, options = current(questions), #items - 1
-  local none = now.multi and #questions.chosen == 0
-  if none and at == #items then return record(questions, {}) end
-  if at == (none and options or #items) then return write_instead(questions) end
-  if not now.multi then return record(questions, { items[at] }) end
-  if #questions.chosen > 0 and at == 1 then return record(questions, questions.chosen) end
-  table.insert(questions.chosen, items[at])
+local function choose(questions, label, action)
+  if action then return action(questions) end
+  if not current(questions).multi then return record(questions, { label }) end
+  table.insert(questions.chosen, label)
   ask_next(questions)
 end
 
 local function select(questions)
-  local items, described = items_of(questions), {}
+  local items, actions = items_of(questions)
+  local described = {}
   for _, option in ipairs(current(questions).options) do
     if option.description ~= '' then described[option.label] = ': ' .. line(option.description) end
   end
@@ -152,7 +159,8 @@ local function select(questions)
     function(item, at)
       if item == nil then return finish(questions) end
       if not items[at] then at = vim.fn.index(items, item) + 1 end
-      choose(questions, items, math.max(at, 1))
+      at = math.max(at, 1)
+      choose(questions, items[at], actions[at])
     end
   )
 end

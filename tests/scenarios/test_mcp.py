@@ -157,6 +157,7 @@ def test_a_server_may_ask_the_user_and_its_prompts_are_commands(
     model_server.script(calls(call("sample__order", {})), text("ordered"))
     chat.send("/sample:review lua, see #sample:note://one and #other:note://two")
     editor.wait_screen("The MCP server sample asks:")
+    assert editor.grid.find("Something else") is None
     assert "Review this lua, see" in model_server.requests[0].last
     assert "the note one" in model_server.requests[0].last
     editor.keys("1<CR>")

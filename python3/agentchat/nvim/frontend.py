@@ -85,6 +85,8 @@ def _table(question: UserQuestion) -> dict[str, Any]:
         "header": question.header,
         "options": [{"label": each.label, "description": each.description} for each in options],
         "multi": question.multi_select,
+        "open": question.is_open,
+        "optional": question.is_optional,
     }
 
 

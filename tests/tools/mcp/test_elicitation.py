@@ -58,6 +58,8 @@ async def test_a_form_is_asked_field_by_field_and_checked() -> None:
     assert texts[4] == "Write a number of at most 9.\n\ncount"
     assert texts[6] == "A note (optional)"
     assert [option.label for option in user.asked[1].options] == ["small", "large"]
+    assert not any(question.is_open for question in user.asked)
+    assert [question.is_optional for question in user.asked[5:]] == [False, True]
 
 
 LETTERS = {"type": "array", "items": {"enum": ["a", "b"]}}

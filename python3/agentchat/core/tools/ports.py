@@ -228,12 +228,17 @@ class AnswerOption:
 
 @frozen
 class UserQuestion:
-    """One question of the model to the user; without options the user writes the answer."""
+    """One question to the user; without options the user writes the answer.
+
+    With options, ``is_open`` lets the user write another answer, ``is_optional`` choose none.
+    """
 
     question: str
     header: str = ""
     options: tuple[AnswerOption, ...] = ()
     multi_select: bool = False
+    is_open: bool = True
+    is_optional: bool = False
 
 
 @frozen

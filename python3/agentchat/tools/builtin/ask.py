@@ -83,6 +83,7 @@ def _user_question(argument: QuestionArgument) -> UserQuestion:
             AnswerOption(option.label, option.description) for option in argument.options
         ),
         multi_select=argument.multi_select,
+        is_optional=argument.multi_select,
     )
 
 

@@ -90,7 +90,8 @@ async def _ask_form(server: str, params: Mapping[str, Any], frontend: Frontend) 
 
 
 async def _ask_to_go_on(question: str, agree: AnswerOption, frontend: Frontend) -> Answer:
-    answers = await frontend.ask([UserQuestion(question, "MCP", (agree, DECLINE))])
+    asked = UserQuestion(question, "MCP", (agree, DECLINE), is_open=False)
+    answers = await frontend.ask([asked])
     if not answers:
         return {"action": "cancel"}
     return {"action": "accept" if agree.label in answers[0] else "decline"}
@@ -130,8 +131,14 @@ def field_question(
     options = tuple(
         AnswerOption(_visible(value), _visible(title)) for value, title in choices(field).items()
     )
+    is_list = field.get("type") == "array"
     return UserQuestion(
-        "\n".join(line for line in lines if line), "MCP", options, field.get("type") == "array"
+        question="\n".join(line for line in lines if line),
+        header="MCP",
+        options=options,
+        multi_select=is_list,
+        is_open=False,
+        is_optional=is_list or not required,
     )
 
 
