@@ -85,6 +85,17 @@ def test_the_answer_is_printed_and_the_chat_is_saved_where_neovim_lists_it(
     assert "It greets." in str(model_server.requests[1].body["messages"])
 
 
+def test_a_state_directory_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    occupied = tmp_path / "state"
+    occupied.write_text("a file")
+    monkeypatch.setenv("XDG_STATE_HOME", str(occupied))
+    assert main(["hello"]) == 1
+    assert f"Not a directory: {occupied}" in (told := capsys.readouterr().err)
+    assert "set $XDG_STATE_HOME" in told
+
+
 async def test_a_chat_whose_model_has_no_key_any_more_goes_on_with_the_configured_one(
     tmp_path: Path, workspace: Path
 ) -> None:
