@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentchat.headless.chat import open_chat
 from agentchat.headless.command import main
+from agentchat.headless.output import TextView
 from agentchat.journal.index import list_saved_chats
+from agentchat.journal.writer import JournalWriter
+from agentchat.nvim.chat_factory import State
+from agentchat.nvim.settings import read_settings
 from tests.conftest import connected
 from tests.support.launch import CHECKOUT, environment, init_file, neovim
 from tests.support.model_server import ModelServer
@@ -76,6 +83,33 @@ def test_the_answer_is_printed_and_the_chat_is_saved_where_neovim_lists_it(
     model_server.script(text("Yes."))
     assert home.run("--resume", saved.chat, "sure?")[0] == 0
     assert "It greets." in str(model_server.requests[1].body["messages"])
+
+
+def test_a_state_directory_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    occupied = tmp_path / "state"
+    occupied.write_text("a file")
+    monkeypatch.setenv("XDG_STATE_HOME", str(occupied))
+    assert main(["hello"]) == 1
+    assert f"Not a directory: {occupied}" in (told := capsys.readouterr().err)
+    assert "set $XDG_STATE_HOME" in told
+
+
+async def test_a_chat_whose_model_has_no_key_any_more_goes_on_with_the_configured_one(
+    tmp_path: Path, workspace: Path
+) -> None:
+    state = State(tmp_path / "state")
+    with closing(JournalWriter.open(state.folder, "saved")) as journal:
+        journal.record_model("mistral", "devstral")
+    settings = read_settings({"model": {"base_url": "http://127.0.0.1:9/v1", "name": "mine"}})
+    view = TextView(io.StringIO(), err := io.StringIO())
+    chat = await open_chat("saved", str(workspace), settings, state, view)
+    try:
+        assert chat.models.current().name == "mine"
+        assert "The model of this chat cannot be used: No key: set" in err.getvalue()
+    finally:
+        await chat.close()
 
 
 def test_what_would_ask_is_denied_with_the_rule_that_allows_it(

@@ -31,10 +31,10 @@ function M.on_gone(callback) on_gone = callback end
 --- show the chat.
 local function named(name)
   local buf = vim.fn.bufnr('^' .. name .. '$')
-  if buf == -1 then
-    buf = api.nvim_create_buf(false, false)
-    api.nvim_buf_set_name(buf, name)
-  end
+  local is_new = buf == -1
+  if is_new then buf = api.nvim_create_buf(false, false) end
+  vim.bo[buf].swapfile = false -- before it has a name, or it gets a swap file for a moment
+  if is_new then api.nvim_buf_set_name(buf, name) end
   vim.fn.bufload(buf)
   return buf
 end
@@ -44,7 +44,6 @@ function M.create(number)
   vim.bo[buf].buftype = 'nofile'
   vim.bo[buf].buflisted = false
   vim.bo[buf].bufhidden = 'hide'
-  vim.bo[buf].swapfile = false
   vim.bo[buf].modeline = false
   vim.bo[buf].undolevels = vim.go.undolevels
   vim.bo[buf].textwidth = 0

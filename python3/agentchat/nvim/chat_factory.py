@@ -100,9 +100,22 @@ class State:
         return self.folder.parent / "trust"
 
     def prepare(self) -> None:
-        """Make the folder, readable by the user only, and start the log in it."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handler = logging.FileHandler(self.log_file, encoding="utf-8", errors="backslashreplace")
+        """Make the folder, readable by the user only, and start the log in it.
+
+        Raises:
+            UserError: nothing can be written there.
+        """
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handler = logging.FileHandler(
+                self.log_file, encoding="utf-8", errors="backslashreplace"
+            )
+        except OSError as error:
+            problem = f"{error.strerror}: {error.filename}"
+            raise UserError(
+                f"Chats cannot be saved ({problem}). Make the folder writable, "
+                "or set $XDG_STATE_HOME to one that is."
+            ) from error
         handler.setFormatter(LogFormatter(self.secrets))
         logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
 

@@ -6,11 +6,14 @@ import os
 from pathlib import Path
 
 from agentchat.agent.prompts.command_files import CommandFiles
+from agentchat.agent.prompts.expanded_prompt import PromptExpander
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.core.messages import Reply, UserText
 from agentchat.core.permissions.rules import parse_rules
 from agentchat.core.tools.tool import Tool
+from agentchat.models.select import ModelSelection
 from agentchat.tools.builtin.catalogue import BUILTINS
+from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import Scene
 
 TOOLS = tuple(tool for tool in BUILTINS if tool.name != "resolve")
@@ -132,3 +135,26 @@ async def test_a_command_gives_the_chat_the_tools_it_names(tmp_path: Path) -> No
     scene.chat.toolset.remove("fetch")
     await scene.play("/go")
     assert "fetch" in [tool.name for tool in scene.model.requests[-1].tools]
+
+
+async def test_the_model_of_a_command_answers_its_turn_alone(tmp_path: Path) -> None:
+    for name in ("small", "mistral/none", "opus"):
+        write(tmp_path / f".claude/commands/{name[:3]}.md", f"---\nmodel: {name}\n---\nGo")
+    models = ModelSelection({"base_url": "http://127.0.0.1:9/v1", "name": "large"})
+    expander = PromptExpander(read_commands(tmp_path), LocalWorkspace(str(tmp_path)), models)
+
+    async def named_by(command: str) -> tuple[str, str]:
+        expanded = await expander.expand(command)
+        assert expanded is not None
+        told = expander.use_model(expanded.expansion.model)
+        asked = models.current().name
+        expander.end_turn()
+        assert models.current().name == "large"
+        return asked, "".join(told)
+
+    assert await named_by("/sma") == ("small", "Model of this turn: small")
+    assert await named_by("/opu") == ("large", "")  # a name of another program
+    asked, told = await named_by("/mis")
+    assert asked == "large"
+    assert told.startswith("The model mistral/none is not used: No key: set")
+    await models.close()
