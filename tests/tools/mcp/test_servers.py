@@ -328,6 +328,15 @@ async def test_a_projects_servers_start_once_its_file_is_trusted(
     assert project.untrusted == ()
 
 
+async def test_a_server_that_is_just_starting_can_be_restarted(place: Place) -> None:
+    server = place.server(**RAW)
+    first = asyncio.ensure_future(server.start())
+    await asyncio.sleep(0)  # it is on its way
+    await server.restart()
+    assert server.state == "running"
+    assert isinstance((await asyncio.gather(first, return_exceptions=True))[0], BaseException)
+
+
 async def test_a_server_that_is_to_start_says_so_and_stays_stopped_if_the_user_stops_it(
     place: Place,
 ) -> None:

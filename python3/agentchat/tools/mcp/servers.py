@@ -111,8 +111,9 @@ class McpServer:
 
     async def stop(self) -> None:
         """End it; a call starts it again."""
-        if self._starting is not None and not self._starting.done():
+        if self._starting is not None:
             self._starting.cancel()
+            self._starting = None  # it may take a moment to end: nobody must wait for it
         running = self.state in ("running", "starting")
         self._set_state("stopped")
         if running:
