@@ -34,6 +34,7 @@ def page(chat: Chat, command: str) -> str:
     editor.wait(lambda: len(editor.floats()) > before, why=f"the page of {command}")
     shown = editor.floats()[-1]
     editor.keys("q")
+    editor.wait(lambda: len(editor.floats()) == before, why="the page closes")
     return "\n".join(shown.lines)
 
 
