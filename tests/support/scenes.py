@@ -37,6 +37,12 @@ MARKUP = re.compile(r"```|\*\*|\|--|(^|│)---$", re.MULTILINE)
 """What is on the screen of an answer that is not rendered yet."""
 
 
+HAS_COLOURS = """
+local marks = vim.api.nvim_buf_get_extmarks(..., -1, 0, -1, { details = true })
+return vim.iter(marks):any(function(mark) return mark[4].hl_group == 'AgentChatCodeKeyword' end)
+"""
+
+
 def _wait_rendered(editor: Editor) -> None:
     editor.wait(lambda: not MARKUP.search("\n".join(editor.screen())), why="a rendered answer")
 
@@ -51,6 +57,7 @@ def chat(editor: Editor, server: ModelServer) -> None:
     )
     chat.play("Where is the greeting made?")
     _wait_rendered(editor)
+    editor.wait(lambda: editor.lua(HAS_COLOURS, chat.buffer), why="coloured code")
     chat.type("Yes, rename it to @grep")
     editor.screen()
 
@@ -246,8 +253,9 @@ def stage(editor: Editor, server: ModelServer) -> None:
     )
     chat.play("Tidy up and commit.")
     chat.event("AgentPreviewStaged")
+    chat.focus()
     editor.keys("gr")
-    editor.screen()
+    editor.wait(editor.floats, why="the review is shown")
 
 
 def tried(editor: Editor, server: ModelServer) -> None:
