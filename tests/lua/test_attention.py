@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import subprocess
 import time
@@ -112,3 +113,12 @@ def test_the_winbar_counts_the_seconds_of_what_runs(drawn: Drawn) -> None:
     )
     drawn.draw(("status", {"state": "idle", "mode": "ask"}))
     assert "idle" in drawn.editor.screen()[0]
+
+
+def test_a_title_is_shortened_to_the_room_that_the_winbar_has(drawn: Drawn) -> None:
+    drawn.draw(("recall", ["rename it"], "Rename the greeting everywhere"))
+    drawn.draw(("status", {"state": "idle", "mode": "ask", "model": "gpt-5"}))
+    drawn.editor.command("only | set columns=60")
+    assert re.search(r"Chat 1 · Rename the.*… · idle", drawn.editor.screen()[0])
+    drawn.editor.command("set columns=40")
+    assert "Chat 1 · idle" in drawn.editor.screen()[0]

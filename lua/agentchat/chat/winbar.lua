@@ -14,6 +14,7 @@ local STATES =
 local NEARLY_FULL = 0.7
 
 local TITLE = 32 -- columns
+local SHORTEST_TITLE = 10
 local WORTH_TELLING = 2000 -- ms that something may take before its duration is shown
 
 --- A number of tokens in few characters: `950`, `12.3k`, `128k`, `1.2M`.
@@ -83,7 +84,7 @@ local function parts_of(chat)
   }
   if chat.title then
     local title = layout.cut(chat.title, TITLE)
-    table.insert(out, 2, { text = title, group = 'AgentChatFact', weight = 1.5 })
+    table.insert(out, 2, { text = title, group = 'AgentChatFact', weight = 1.5, shrinks = true })
   end
   if status.model ~= '' then
     table.insert(out, { text = status.model, group = 'AgentChatFact', weight = 5 })
@@ -100,14 +101,22 @@ local function width_of(parts)
   return width
 end
 
---- Leaves out the parts with the least weight until the others fit.
+--- Cuts a part as short as the others need it; returns whether enough of it is left.
+local function shrink(part, missing)
+  local width = vim.fn.strdisplaywidth(part.text) - missing
+  if not part.shrinks or width < SHORTEST_TITLE then return false end
+  part.text = layout.cut(part.text, width)
+  return true
+end
+
+--- Shortens or leaves out the parts with the least weight until the others fit.
 local function squeeze(parts, room)
   while #parts > 1 and width_of(parts) > room do
     local lightest = 1
     for i, part in ipairs(parts) do
       if part.weight < parts[lightest].weight then lightest = i end
     end
-    table.remove(parts, lightest)
+    if not shrink(parts[lightest], width_of(parts) - room) then table.remove(parts, lightest) end
   end
   return parts
 end
