@@ -26,7 +26,7 @@ from agentchat.core.prompts.front_matter import FrontMatterError, Value, parse_m
 def test_a_field_has_its_value(text: str, value: Value) -> None:
     file = parse_markdown(f"---\n{text}\n---\nbody\n")
     assert file.fields == {"a": value}
-    assert (file.body, file.body_line) == ("body", text.count("\n") + 4)
+    assert file.body == "body"
 
 
 def test_a_file_without_front_matter_is_all_body() -> None:

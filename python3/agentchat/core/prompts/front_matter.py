@@ -31,11 +31,10 @@ class FrontMatterError(UserError):
 
 @frozen
 class MarkdownFile:
-    """A file: its fields by name, and the text below them, which begins on line ``body_line``."""
+    """A file: its fields by name, and the text below them."""
 
     fields: Mapping[str, Value] = field(default_factory=dict)
     body: str = ""
-    body_line: int = 1
 
     def text(self, name: str) -> str:
         """Return a field as one line; a list is joined by commas."""
@@ -60,7 +59,7 @@ def parse_markdown(text: str) -> MarkdownFile:
     if end is None:
         raise FrontMatterError(1, f"the front matter does not end: a line {FENCE} is missing")
     fields = _parse_fields(lines[1:end])
-    return MarkdownFile(fields, "\n".join(lines[end + 1 :]).strip(), end + 2)
+    return MarkdownFile(fields, "\n".join(lines[end + 1 :]).strip())
 
 
 def _parse_fields(lines: list[str]) -> dict[str, Value]:
