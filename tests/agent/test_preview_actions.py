@@ -13,7 +13,7 @@ from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import (
     DryRunResult,
     Hooks,
-    StagedChange,
+    StagedPreview,
     Tool,
     ToolContext,
     ToolOutput,
@@ -67,7 +67,7 @@ def staging_both(path: Path) -> Tool:
             raise AssertionError("the change is made, not the callback called")
 
         preview = DryRunResult(ChangeSet((file,)))
-        staged = StagedChange("Stage: 2 lines", "stage", apply, preview=preview, make=make)
+        staged = StagedPreview("Stage: 2 lines", "stage", apply, preview=preview, make=make)
         context.stage(staged)
         return ToolOutput("staged")
 
@@ -265,7 +265,7 @@ async def test_a_preview_that_cannot_be_staged_loses_no_undo_of_its_call(tmp_pat
         raise AssertionError
 
     async def run(arguments: Given, context: ToolContext) -> ToolOutput:
-        context.stage(StagedChange("Stage: it", "t", apply, preview=lost))
+        context.stage(StagedPreview("Stage: it", "t", apply, preview=lost))
         return ToolOutput("sent 3 mails")
 
     async def no_path(path: str) -> FileTarget:
@@ -280,4 +280,6 @@ async def test_a_preview_that_cannot_be_staged_loses_no_undo_of_its_call(tmp_pat
         "sent 3 mails\nThe call ran, but its preview could not be staged: "
         "Too many symlinks: /w/loop/a"
     )
-    assert [record.description for record in scene.journal.records() if isinstance(record, UndoOffered)]
+    assert [
+        record.description for record in scene.journal.records() if isinstance(record, UndoOffered)
+    ]

@@ -456,7 +456,9 @@ async def test_the_user_can_always_discard(tmp_path: Path) -> None:
     scene.resolve("discard")
     await scene.screen.until(lambda: bool(scene.screen.named("AgentPreviewResolved")))
     assert len(scene.chat.previews) == 0
-    await scene.screen.until(lambda: scene.screen.notes[-1] == ("error", "Failed: x [Stage]\nstuck"))
+    await scene.screen.until(
+        lambda: scene.screen.notes[-1] == ("error", "Failed: x [Stage]\nstuck")
+    )
 
 
 async def test_a_yolo_chat_applies_a_preview_of_a_harmless_tool_without_a_question(

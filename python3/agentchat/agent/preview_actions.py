@@ -168,9 +168,7 @@ class PreviewActions:
         line = resolution_line(pending.label, command.action, result.is_error, kept)
         given = f"Reason: {reason}" if command.reason else ""
         lines = [line, result.text if result.is_error else given]
-        self._view.add_note(
-            "error" if result.is_error else "info", "\n".join(filter(None, lines))
-        )
+        self._view.add_note("error" if result.is_error else "info", "\n".join(filter(None, lines)))
         note = f"The user ran :AgentResolve {command.action} on the preview {pending.label!r}."
         self._observer.add_note(f"{note} Reason: {reason}\n{result.text}")
 

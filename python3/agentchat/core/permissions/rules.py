@@ -21,6 +21,7 @@ Action = Literal["deny", "ask", "stage", "allow"]
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 """The strongest first."""
 
+KEYS = frozenset({"action", "tool", "path", "words", "server", "host", "readonly"})
 SETTING = "g:agentchat.rules"
 _JOINTS = frozenset("=:@,")
 _LETTERS = 40
@@ -46,28 +47,23 @@ class Rule:
     host: str | None = None
     readonly: bool = False
     """Whether it matches only tools that read, or whose server claims that they only read."""
-    isolated: bool = False
-    """Whether the commands that it allows run isolated; their changes of ordinary files apply."""
     source: str = field(default="", compare=False)
     trusted: bool = field(default=True, compare=False)
     """Whether the user wrote or trusts it; a rule of an untrusted project only restricts."""
 
     def __str__(self) -> str:
-        fields = self.fields
-        fields["words"] = " ".join(fields.pop("words", ()))
-        named = (f"{name} {fields[name]}" for name in _TEXT_FIELDS if fields.get(name))
-        flags = (name for name in _FLAGS if fields.get(name))
-        return " ".join([self.action, *named, *flags])
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """What the user writes of it, as the values of a JSON object."""
-        values = ((name, getattr(self, name)) for name in RULE_FIELDS)
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in values
-            if value not in (None, False)
+        parts = {
+            "tool": self.tool,
+            "path": self.path,
+            "server": self.server,
+            "host": self.host,
         }
+        conditions = [f"{name} {value}" for name, value in parts.items() if value]
+        if self.readonly:
+            conditions.append("readonly")
+        if self.words:
+            conditions.append("words " + " ".join(self.words))
+        return " ".join([self.action, *conditions])
 
     @property
     def permits(self) -> bool:
@@ -78,13 +74,6 @@ class Rule:
     def label(self) -> str:
         """The rule and its place."""
         return f"{self} ({self.source})" if self.source else str(self)
-
-
-RULE_FIELDS = tuple(field.name for field in dataclasses.fields(Rule) if field.compare)
-"""What a rule consists of for the user who writes it."""
-
-_FLAGS = tuple(name for name in RULE_FIELDS if getattr(Rule, name, None) is False)
-_TEXT_FIELDS = tuple(name for name in RULE_FIELDS if name not in ("action", *_FLAGS))
 
 
 @frozen
@@ -123,11 +112,10 @@ def parse_rule(item: Any, source: str = "") -> Rule:
     """Return one rule; raises UserError with the problem."""
     if not isinstance(item, Mapping):
         raise UserError('must be a table like { action = "ask", tool = "bash" }.')
-    unknown = sorted(set(item) - set(RULE_FIELDS))
+    unknown = sorted(set(item) - KEYS)
     if unknown:
-        near = difflib.get_close_matches(str(unknown[0]), RULE_FIELDS, n=1)
-        known = ", ".join(sorted(RULE_FIELDS))
-        hint = f"did you mean {near[0]}?" if near else f"known are {known}."
+        near = difflib.get_close_matches(str(unknown[0]), KEYS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(KEYS))}."
         raise UserError(f"unknown key {unknown[0]}: {hint}")
     action = next((action for action in ACTIONS if action == item.get("action")), None)
     if action is None:

@@ -169,7 +169,7 @@ def safety(request: ApprovalRequest) -> int:
     if request.staged_preview is not None:
         shown = request.staged_preview.shows_effect and not request.staged_preview.is_standing
         return 2 if shown else 0
-    if request.decision.staged or request.can_try or request.tried is not None:
+    if request.decision.in_overlay or request.can_try or request.tried is not None:
         return 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 
