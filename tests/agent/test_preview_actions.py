@@ -244,10 +244,10 @@ async def test_an_older_preview_that_cannot_be_rebased_does_not_undo_the_newer_o
     workspace = scene.workspace
     read = workspace.read
 
-    async def failing(name: str) -> bytes:
-        if "LINE 30" in path.read_text():
+    async def failing(path: str, limit: int | None = None, start: int = 0) -> bytes:
+        if "LINE 30" in Path(path).read_text():
             raise ToolError("The connection is lost.")
-        return await read(name)
+        return await read(path, limit, start)
 
     workspace.read = failing  # type: ignore[method-assign]
     scene.resolve("apply")

@@ -1232,7 +1232,8 @@ async def test_a_question_about_a_preview_has_the_reason_of_the_model_and_claims
         found = made(tmp_path, stages, name="t", destructive=True)
         scene = Scene(tmp_path, [calls(a_call("1", "t")), a_resolve("2", "apply"), DONE], found)
         scene.session.send("go")
-        await scene.screen.until(lambda scene=scene: bool(scene.screen.questions))
+        while not scene.screen.questions:
+            await asyncio.sleep(0)
         (request,) = scene.screen.questions.values()
         table = request_table("p1", request, str(tmp_path))
         assert table["safety"] == level
