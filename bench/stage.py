@@ -139,7 +139,7 @@ async def _changes(
         made = await _spent(_run(overlay, command))
         began = time.perf_counter()
         await overlay.update()
-        change = await overlay.staged.change_set()
+        change = await overlay.changes.change_set()
         diff_document(change, str(project))
         rows.append(
             compare(figure, f"{what}: to the review", [made], [time.perf_counter() - began])

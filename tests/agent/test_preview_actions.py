@@ -8,7 +8,7 @@ from pathlib import Path
 from agentchat.agent.preview_actions import NOT_SHOWN, ResolveCommand, ShownPreview
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Reply
-from agentchat.core.tools.tool import DryRunResult, StagedChange, Tool, ToolContext, ToolOutput
+from agentchat.core.tools.tool import DryRunResult, StagedPreview, Tool, ToolContext, ToolOutput
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText, change_hash
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal.records import DecisionMade
@@ -57,7 +57,7 @@ def staging_both(path: Path) -> Tool:
             raise AssertionError("the change is made, not the callback called")
 
         preview = DryRunResult(ChangeSet((file,)))
-        staged = StagedChange("Stage: 2 lines", "stage", apply, preview=preview, make=make)
+        staged = StagedPreview("Stage: 2 lines", "stage", apply, preview=preview, make=make)
         context.stage(staged)
         return ToolOutput("staged")
 

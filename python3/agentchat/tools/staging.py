@@ -23,7 +23,7 @@ from agentchat.core.tools.tool import (
     Access,
     DryRunResult,
     Extra,
-    StagedChange,
+    StagedPreview,
     Tool,
     ToolContext,
     ToolOutput,
@@ -212,7 +212,7 @@ def _replacements(preview: DryRunResult) -> dict[str, int]:
 
 def _staged_change(
     whole: DryRunResult, names: tuple[str, ...], context: ToolContext
-) -> StagedChange:
+) -> StagedPreview:
     async def make(preview: DryRunResult) -> ToolOutput:
         change = preview.change or ChangeSet(())
         notes = await apply_change(change, context)
@@ -226,7 +226,7 @@ def _staged_change(
         return await make(whole)
 
     files = whole.change.files if whole.change is not None else ()
-    return StagedChange(
+    return StagedPreview(
         label=f"Edit: {change_summary(files, whole.impact)}",
         source=names[0],
         apply=apply,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentchat.workspace.overlay.changes import StagedChanges
+from agentchat.workspace.overlay.changes import OverlayChanges
 from agentchat.workspace.overlay.upper import LEAST_SIZE
 from tests.workspace.overlay.staging import plainly
 
@@ -18,7 +18,7 @@ async def names(root: Path, changed: dict[str, int]) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x\n")
         path.chmod(mode)
-    staged = StagedChanges(str(root), str(upper), _absent)
+    staged = OverlayChanges(str(root), str(upper), _absent)
     await staged.update()
     return [file.name for file in (await staged.change_set()).files]
 
@@ -54,5 +54,5 @@ async def test_lines_are_in_the_order_of_their_paths(tmp_path: Path) -> None:
 def test_empty_files_count_for_the_quota_too(tmp_path: Path) -> None:
     for number in range(100):
         (tmp_path / str(number)).touch()
-    staged = StagedChanges("/nowhere", str(tmp_path), _absent)
+    staged = OverlayChanges("/nowhere", str(tmp_path), _absent)
     assert staged.size() == 100 * LEAST_SIZE

@@ -141,7 +141,7 @@ async def test_changes_are_told_apart(staging: Staging) -> None:
         "link (symlink)": "A",
         "empty (folder)": "A",
     }
-    assert staging.overlay.staged.skipped == ["pipe (pipe)"]
+    assert staging.overlay.changes.skipped == ["pipe (pipe)"]
 
 
 async def test_git_and_ignored_files_are_one_line_each(staging: Staging) -> None:
@@ -247,7 +247,7 @@ async def test_setuid_files_get_no_power_and_devices_are_left_out(staging: Stagi
     await staging.run("cp /bin/true t; chmod 4755 t; python3 -c 'import socket as s; "
                       "s.socket(s.AF_UNIX).bind(\"sock\")'")  # fmt: skip
     assert await staging.named() == {"t": "A"}
-    assert staging.overlay.staged.skipped == ["sock (socket)"]
+    assert staging.overlay.changes.skipped == ["sock (socket)"]
 
 
 async def test_what_a_command_leaves_running_ends_with_the_turn(staging: Staging) -> None:
@@ -386,10 +386,10 @@ async def test_a_file_that_changed_while_a_command_changed_it_is_named(staging: 
     await asyncio.sleep(0.1)
     (staging.project / "b.txt").write_text("theirs\n")
     await running
-    assert staging.overlay.staged.moved(await staging.changes()) == ["b.txt"]
+    assert staging.overlay.changes.moved(await staging.changes()) == ["b.txt"]
 
 
 async def test_a_file_too_large_for_the_journal_is_left_out_and_named(staging: Staging) -> None:
     await staging.run("truncate -s 300M big; echo x > small")
     assert await staging.named() == {"small": "A"}
-    assert staging.overlay.staged.skipped == ["big (300.0 MiB)"]
+    assert staging.overlay.changes.skipped == ["big (300.0 MiB)"]

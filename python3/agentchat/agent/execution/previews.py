@@ -14,7 +14,7 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.permissions.grants import Scope, hides_characters, path_scope, tool_scope
 from agentchat.core.tools.call import ValidCall
-from agentchat.core.tools.tool import DryRunResult, Extra, StagedChange, ToolOutput
+from agentchat.core.tools.tool import DryRunResult, Extra, StagedPreview, ToolOutput
 from agentchat.core.turn.effects import Action
 from agentchat.core.turn.hunk_decisions import rebase_change
 from agentchat.core.turn.preview_stack import (
@@ -59,7 +59,7 @@ class Previews:
         self._resolving: dict[str, asyncio.Task[ToolOutput]] = {}
 
     async def stage(
-        self, call: ValidCall, changes: list[StagedChange], *, in_overlay: bool = False
+        self, call: ValidCall, changes: list[StagedPreview], *, in_overlay: bool = False
     ) -> None:
         """Add what one call staged, in order; a change that extends a preview replaces it."""
         for change in changes:
@@ -94,7 +94,7 @@ class Previews:
             preview=DryRunResult(change),
             make=make,
             id=uuid.uuid4().hex,
-            staged=in_overlay,
+            in_overlay=in_overlay,
         )
 
     async def restore(self, preview: Preview) -> None:
@@ -282,10 +282,10 @@ class Previews:
         return replace(pending, preview=preview, original_change=proposed)
 
     def _workspace_of(self, pending: Preview) -> Workspace:
-        return self._overlay if pending.staged else self._workspace
+        return self._overlay if pending.in_overlay else self._workspace
 
     async def _make_preview(
-        self, call: ValidCall, staged: StagedChange, in_overlay: bool
+        self, call: ValidCall, staged: StagedPreview, in_overlay: bool
     ) -> Preview:
         workspace = self._overlay if in_overlay else self._workspace
         targets = tuple(await asyncio.gather(*map(workspace.locate, _paths(staged))))
@@ -307,7 +307,7 @@ async def _read(workspace: Workspace, path: str) -> bytes | None:
         return None
 
 
-def _paths(pending: StagedChange) -> tuple[str, ...]:
+def _paths(pending: StagedPreview) -> tuple[str, ...]:
     change = pending.preview.change
     return change.paths if change is not None else ()
 

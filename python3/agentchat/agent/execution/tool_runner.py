@@ -13,14 +13,14 @@ from typing import Any, TypeVar, cast
 from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, LocatedWorkspace
 from agentchat.agent.execution.locate import locate_call
+from agentchat.agent.execution.overlay_command import add_remarks, apply_overlay
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
-from agentchat.agent.execution.staged_command import add_remarks, apply_staged
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.frontend import Frontend
 from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
-from agentchat.core.permissions.policy import Policy, is_staged
+from agentchat.core.permissions.policy import Policy, works_in_overlay
 from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
@@ -30,7 +30,7 @@ from agentchat.core.tools.tool import (
     CallOutcome,
     DryRunResult,
     ResultProcessor,
-    StagedChange,
+    StagedPreview,
     Step,
     Tool,
     ToolContext,
@@ -94,7 +94,7 @@ class ToolRunner:
         if self._overlay is None or self._policy.mode != "stage" or not call.tool.metadata.confined:
             return await locate_call(call, self._workspace)
         target = await locate_call(call, self._overlay)
-        if is_staged(call, target, self._policy.mode):
+        if works_in_overlay(call, target, self._policy.mode):
             return target
         return await locate_call(call, self._workspace)
 
@@ -108,8 +108,8 @@ class ToolRunner:
             StalePreview: a file changed since the preview. Nothing was changed.
         """
         call = ready.call
-        staged: list[StagedChange] = []
-        in_overlay = ready.decision.staged
+        staged: list[StagedPreview] = []
+        in_overlay = ready.decision.in_overlay
         context = self._context(
             call, staged.append, ready.preview, ready.target, in_overlay=in_overlay, shown=shown
         )
@@ -143,7 +143,7 @@ class ToolRunner:
         overlay.on_trial = True
         context = self._context(call, refuse_staging, None, ready.target, in_overlay=True)
         output = await self._run_in_overlay(ready, context)
-        change = await overlay.staged.change_set()
+        change = await overlay.changes.change_set()
         await overlay.pause()
         result = self.make_result(call.call.id, call.tool.name, output)
         shown = None if change.changes_nothing else change
@@ -157,7 +157,7 @@ class ToolRunner:
             await self._overlay.clear()
         else:
             workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
-            await apply_staged(self._overlay, workspace, preview.change)
+            await apply_overlay(self._overlay, workspace, preview.change)
         if preview.headline:
             return replace(tried, text=f"{tried.text}\n{preview.headline}")
         return tried
@@ -184,7 +184,7 @@ class ToolRunner:
         """Return what a call would do; raises ToolError if it would fail."""
         if call.tool.dry_run is None:
             return DryRunResult()
-        in_overlay = is_staged(call, target, self._policy.mode)
+        in_overlay = works_in_overlay(call, target, self._policy.mode)
         context = self._context(call, refuse_staging, None, target, in_overlay=in_overlay)
         try:
             return await call.tool.dry_run(call.arguments, context)
@@ -301,7 +301,7 @@ class ToolRunner:
     def _context(
         self,
         call: ValidCall,
-        stage: Callable[[StagedChange], None],
+        stage: Callable[[StagedPreview], None],
         preview: DryRunResult | None,
         target: CallTarget | None = None,
         *,

@@ -42,7 +42,7 @@ TITLE_CHARACTERS = 2_000
 NO_STORE = "Pending action store unavailable for custom tools in this runtime."
 
 
-def refuse_staging(staged: StagedChange) -> None:
+def refuse_staging(staged: StagedPreview) -> None:
     """Raise ToolError: there is no preview stack here."""
     raise ToolError(NO_STORE)
 
@@ -164,7 +164,7 @@ ApplyFunction = Callable[[DryRunResult], Awaitable[ToolOutput]]
 
 
 @frozen
-class StagedChange:
+class StagedPreview:
     """A preview of a tool; ``label`` is one line like ``AST Edit: 2 replacements in 1 file``.
 
     With ``make``, applying makes the change of ``preview`` as it is then: rebased, or with the
@@ -214,11 +214,11 @@ class ToolContext:
     cwd: str
     call_id: str
     progress: Callable[[str], None]
-    stage: Callable[[StagedChange], None]
+    stage: Callable[[StagedPreview], None]
     store: Callable[[str], str]
     free_path: Callable[[], str]
     preview: DryRunResult | None = None
-    open_preview: StagedChange | None = None
+    open_preview: StagedPreview | None = None
     last_output: Any = None
     frontend: Frontend | None = None
     tool_finder: ToolFinder | None = None

@@ -9,7 +9,7 @@ from typing import Any
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.tools.tool import Extra, StagedChange, ToolOutput
+from agentchat.core.tools.tool import Extra, StagedPreview, ToolOutput
 from agentchat.core.workspace import FileTarget
 
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
@@ -17,7 +17,7 @@ NO_REASON = "No reason provided"
 
 
 @frozen
-class Preview(StagedChange):
+class Preview(StagedPreview):
     """A staged preview that waits to be applied or discarded.
 
     ``targets`` is what applying would write, ``scope`` what an *always* for it would cover.
@@ -32,7 +32,7 @@ class Preview(StagedChange):
     """The ids of the calls that staged it."""
     has_effect: bool = True
     """Whether applying it may change anything; approving a plan does not."""
-    staged: bool = False
+    in_overlay: bool = False
     """Whether it changes the overlay of the workspace instead of the workspace."""
 
     @property
@@ -48,11 +48,11 @@ class Preview(StagedChange):
 
 
 def make_preview(
-    staged: StagedChange, id: str, targets: tuple[FileTarget, ...], *, in_overlay: bool = False
+    staged: StagedPreview, id: str, targets: tuple[FileTarget, ...], *, in_overlay: bool = False
 ) -> Preview:
     """Return the preview of what a tool staged."""
-    values = {field.name: getattr(staged, field.name) for field in fields(StagedChange)}
-    return Preview(**values, id=id, targets=targets, staged=in_overlay)
+    values = {field.name: getattr(staged, field.name) for field in fields(StagedPreview)}
+    return Preview(**values, id=id, targets=targets, in_overlay=in_overlay)
 
 
 class PreviewStack:

@@ -149,7 +149,7 @@ def decide_resolution(policy: Policy, preview: Preview, action: Action) -> Decis
     free = preview.ordinary and mode_allows(
         policy.mode, editing=True, destructive=preview.destructive
     )
-    if may_skip_request and (free or (policy.mode == "stage" and preview.staged)):
+    if may_skip_request and (free or (policy.mode == "stage" and preview.in_overlay)):
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode), scope)
     if not policy.attended:
         return Decision(Verdict.DENY, Reason("unattended", str(EFFECT)), scope, NOBODY)

@@ -168,7 +168,7 @@ def safety(request: ApprovalRequest) -> int:
         return NO_EFFECT
     if request.staged_preview is not None:
         return 0 if request.staged_preview.is_standing else 2
-    if request.decision.staged or request.can_try or request.tried is not None:
+    if request.decision.in_overlay or request.can_try or request.tried is not None:
         return 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 

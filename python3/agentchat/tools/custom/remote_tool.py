@@ -25,7 +25,7 @@ from agentchat.core.tools.tool import (
     Extra,
     Hooks,
     Metadata,
-    StagedChange,
+    StagedPreview,
     Step,
     Tool,
     ToolContext,
@@ -179,7 +179,7 @@ class RemoteTool:
 
     def _staged_change(
         self, worker: Worker, context: ToolContext, params: Mapping[str, Any]
-    ) -> StagedChange:
+    ) -> StagedPreview:
         """Return a preview whose callbacks are in the worker that staged it."""
         label = " ".join(params["label"].split())
         if not label:
@@ -214,7 +214,7 @@ class RemoteTool:
             # Without its worker the callback is gone, and discarding needs nothing else.
             return await resolve("reject", reason, extra) if worker.alive else None
 
-        return StagedChange(
+        return StagedPreview(
             label=label,
             source=params["source"],
             apply=apply,

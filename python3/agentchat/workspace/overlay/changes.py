@@ -37,7 +37,7 @@ ReadBefore = Callable[[str], Awaitable[bytes]]
 """Returns the content of a path as the user sees it; raises OSError."""
 
 
-class StagedChanges:
+class OverlayChanges:
     """The changes in one overlay, as values; what was read is kept as long as it is current.
 
     The content *before* a change is that of the project when the change was seen first, so that
