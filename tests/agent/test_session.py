@@ -14,7 +14,7 @@ from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.errors import StalePreview, ToolError, Unreachable, UserError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Note, Reply, Usage
-from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, StoppedUsage, TextDelta
+from agentchat.core.model import CallDelta, ModelRequest, Piece, StoppedUsage, TextDelta
 from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Environment, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.core.tools.toolset import Toolset

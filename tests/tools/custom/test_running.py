@@ -26,8 +26,8 @@ from agentchat.journal.log_text import render_log
 from agentchat.journal.records import DecisionMade
 from agentchat.nvim.render.approval import IRREVERSIBLE, request_table
 from agentchat.tools.custom.declaration.context import MOST_CHARACTERS
-from agentchat.tools.custom.declaration.files import read_source
 from agentchat.tools.custom.remote_tool import RemoteTool
+from agentchat.tools.trust import read_source
 from agentchat.workspace.process.sandbox import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
 from tests.agent.undo.test_commands import UndoScene, write

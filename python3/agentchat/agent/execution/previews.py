@@ -14,7 +14,6 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.permissions.grants import Scope, hides_characters, path_scope, tool_scope
 from agentchat.core.tools.call import ValidCall
-from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import DryRunResult, Extra, StagedPreview, ToolOutput
 from agentchat.core.turn.effects import Action
 from agentchat.core.turn.hunk_decisions import rebase_change
@@ -26,6 +25,7 @@ from agentchat.core.turn.preview_stack import (
     resolution_details,
 )
 from agentchat.core.turn.view import Observer, View
+from agentchat.core.workspace import FileTarget, Workspace
 from agentchat.journal.writer import JournalWriter
 from agentchat.tools.files import apply_notes
 

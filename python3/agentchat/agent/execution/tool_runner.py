@@ -17,13 +17,13 @@ from agentchat.agent.execution.overlay_command import add_remarks, apply_overlay
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
+from agentchat.core.frontend import Frontend
 from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.permissions.policy import Policy, works_in_overlay
 from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.todo import TodoList
 from agentchat.core.tools.tool import (
     ArgumentError,
@@ -40,6 +40,7 @@ from agentchat.core.tools.tool import (
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall, TriedCall
 from agentchat.core.turn.view import ToolBlock, View
+from agentchat.core.workspace import Workspace
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 

@@ -65,9 +65,9 @@ from agentchat.core.permissions.rules import (
     suggest_rules,
 )
 from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Tool
 from agentchat.core.urls import is_local
+from agentchat.core.workspace import FileTarget
 
 Mode = Literal["ask", "edit", "plan", "stage", "yolo"]
 StageNetwork = Literal["ask", "allow", "deny"]

@@ -11,11 +11,12 @@ from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import ChangeSet, ReplacedLines
 from agentchat.core.errors import ToolError
+from agentchat.core.frontend import Frontend
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import Image, ToolResult
 from agentchat.core.text import clip
-from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.todo import TodoList
+from agentchat.core.workspace import Workspace
 
 
 @frozen

@@ -9,8 +9,8 @@ from typing import Any
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Extra, StagedPreview, ToolOutput
+from agentchat.core.workspace import FileTarget
 
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
 NO_REASON = "No reason provided"

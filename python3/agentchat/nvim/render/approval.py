@@ -13,7 +13,6 @@ from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.shell.dangers import find_dangers
 from agentchat.core.text import escape_hidden_characters, escape_line
 from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
-from agentchat.core.tools.ports import BufferState
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always, offers_turn
 from agentchat.core.turn.effects import ApprovalRequest
@@ -21,6 +20,7 @@ from agentchat.core.turn.hunk_decisions import change_hash
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.reverse_thinking import reverse_thinking
 from agentchat.core.turn.validate import CONFIDENCE
+from agentchat.core.workspace import BufferState
 from agentchat.nvim.render.diff import (
     Document,
     command_document,

@@ -43,13 +43,14 @@ from agentchat.tools.custom.declaration.context import (
 )
 from agentchat.tools.custom.declaration.definition import Definition
 from agentchat.tools.custom.declaration.file_import import ImportProblem, import_source
-from agentchat.tools.custom.declaration.files import GONE, Source
+from agentchat.tools.custom.declaration.files import GONE
 from agentchat.tools.custom.declaration.parameters import BoundFunction, bind
 from agentchat.tools.custom.declaration.processor import NAMES, ProcessorDefinition
 from agentchat.tools.custom.declaration.registration import NO_REGISTRAR, registering_with
 from agentchat.tools.custom.declaration.spec import ASKS, OVER, RESOURCES
 from agentchat.tools.custom.process.call_context import CallContext
 from agentchat.tools.custom.process.printing import PrintedBytes, Printer
+from agentchat.tools.trust import Source
 
 
 class UserCodeError(Exception):
