@@ -9,7 +9,6 @@ from agentchat.agent.preview_actions import NOT_SHOWN, ResolveCommand, ShownPrev
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Reply
-from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import (
     DryRunResult,
     Hooks,
@@ -21,6 +20,7 @@ from agentchat.core.tools.tool import (
 )
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText, change_hash
 from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.workspace import FileTarget
 from agentchat.journal.records import DecisionMade, UndoOffered
 from tests.agent.scene import Scene
 from tests.core.turn.world import Given, a_call, a_tool, calls
