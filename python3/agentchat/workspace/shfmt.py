@@ -10,7 +10,7 @@ import sys
 
 from agentchat.core.errors import ToolError
 from agentchat.core.shell.parse import Script, parse_tree, why_unparsable
-from agentchat.core.tools.ports import Command
+from agentchat.core.workspace import Command
 from agentchat.workspace.process import programs
 
 PARSE_SECONDS = 1.0

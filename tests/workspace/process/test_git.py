@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command
+from agentchat.core.workspace import Command
 from agentchat.workspace.process import programs
 from tests.permissions.report import seed
 from tests.workspace.process.hostile_repository import PROGRAMS, HostileRepository

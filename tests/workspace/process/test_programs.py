@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command
+from agentchat.core.workspace import Command
 from agentchat.tools.search import ripgrep
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.process import programs

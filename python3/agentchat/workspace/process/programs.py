@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command
+from agentchat.core.workspace import Command
 from agentchat.workspace.process import git
 
 VARIABLES = frozenset(
