@@ -18,7 +18,7 @@ from tests.agent.scene import KeptScreen
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.session import Session
 from agentchat.core.messages import Reply, ToolCall
-from agentchat.core.tools.model import ModelRequest, Piece
+from agentchat.core.model import ModelRequest, Piece
 from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import Access, Environment, Tool, ToolContext
 from agentchat.core.tools.toolset import Toolset

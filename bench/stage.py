@@ -20,7 +20,7 @@ from tests.support.model_server import ModelServer
 from tests.support.replies import call, calls, text
 
 from agentchat.core.errors import Unreachable
-from agentchat.core.tools.ports import Command, Workspace
+from agentchat.core.workspace import Command, Workspace
 from agentchat.nvim.render.diff import diff_document
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.overlay.folder import OverlayFolder
@@ -139,7 +139,7 @@ async def _changes(
         made = await _spent(_run(overlay, command))
         began = time.perf_counter()
         await overlay.update()
-        change = await overlay.staged.change_set()
+        change = await overlay.changes.change_set()
         diff_document(change, str(project))
         rows.append(
             compare(figure, f"{what}: to the review", [made], [time.perf_counter() - began])

@@ -18,9 +18,9 @@ from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import UserError
+from agentchat.core.frontend import Frontend
 from agentchat.core.messages import Reply, ToolResult
-from agentchat.core.tools.model import ModelRequest, Piece, TextDelta
-from agentchat.core.tools.ports import Frontend
+from agentchat.core.model import ModelRequest, Piece, TextDelta
 from agentchat.core.tools.todo import TodoItem
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat

@@ -8,9 +8,9 @@ from pathlib import Path
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.session import Session
+from agentchat.app.workspaces import LocalLeftovers
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.journal.writer import JournalWriter
-from agentchat.nvim.workspaces import LocalLeftovers
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel
 from tests.core.turn.world import a_chat

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from agentchat.headless.chat import open_chat
+from agentchat.app.settings import read_settings
+from agentchat.app.state import State
+from agentchat.app.unattended_chat import open_chat
 from agentchat.headless.command import main
 from agentchat.headless.output import TextView
 from agentchat.journal.index import list_saved_chats
 from agentchat.journal.writer import JournalWriter
-from agentchat.nvim.chat_factory import State
-from agentchat.nvim.settings import read_settings
 from tests.conftest import connected
 from tests.support.launch import CHECKOUT, environment, init_file, neovim
 from tests.support.model_server import ModelServer

@@ -30,7 +30,18 @@ def test_no_text_and_no_width_keeps_a_function_from_ending(drawn: Drawn) -> None
     tell(f"odd texts: {count} cases of each function")
 
 
-@pytest.mark.parametrize("first", ["a\tb", "one\ttwo\tthree\tfour\tfive", "\t" * 9, "x\x01y", "\x1b[31mred", "日本\t語", "a" * 300])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "a\tb",
+        "one\ttwo\tthree\tfour\tfive",
+        "\t" * 9,
+        "x\x01y",
+        "\x1b[31mred",
+        "日本\t語",
+        "a" * 300,
+    ],
+)
 def test_any_first_line_of_a_prompt_can_be_a_title(drawn: Drawn, first: str) -> None:
     for width in (100, 120, 140, 160):
         drawn.editor.resize(width, 30)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.prompts.expanded_prompt import prompt_call
 from agentchat.core.errors import ToolError
+from agentchat.core.frontend import Frontend
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import ToolResult, UserText
 from agentchat.core.prompts.definitions import definition_end, definition_pattern
@@ -22,9 +23,9 @@ from agentchat.core.tools.mentions import (
     add_attachments,
     context_mentions,
 )
-from agentchat.core.tools.ports import Command, Frontend, Workspace
 from agentchat.core.tools.tool import ToolContext, ToolOutput, refuse_staging
 from agentchat.core.turn.effects import PromptCall
+from agentchat.core.workspace import Command, Workspace
 from agentchat.tools.builtin import diagnostics, find, grep, read
 
 log = logging.getLogger(__name__)

@@ -42,14 +42,15 @@ from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.pending_previews import PendingPreviews
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
+from agentchat.core.frontend import Frontend
 from agentchat.core.tools.mentions import CapturedContext
-from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
 from agentchat.core.tools.todo import parse_todo
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import TurnEnd, turn
 from agentchat.core.turn.validate import model_schema
 from agentchat.core.turn.view import View
+from agentchat.core.workspace import SandboxSetting, Workspace
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 

@@ -22,8 +22,7 @@ from agentchat.core.messages import (
     Usage,
     UserText,
 )
-from agentchat.core.text import clip, excerpt
-from agentchat.core.tools.model import (
+from agentchat.core.model import (
     CallDelta,
     Model,
     ModelRequest,
@@ -34,6 +33,7 @@ from agentchat.core.tools.model import (
     StoppedUsage,
     TextDelta,
 )
+from agentchat.core.text import clip, excerpt
 from agentchat.core.tools.tool import ShownArguments, Tool
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.validate import without_reserved

@@ -273,7 +273,7 @@ class RecoveryStarted:
 class PreviewStaged:
     """A preview is pending, or its change was replaced under the same id.
 
-    ``calls``, ``for_user`` and ``in_overlay`` (there: ``staged``) are those of
+    ``calls``, ``for_user`` and ``in_overlay`` are those of
     ``core.turn.preview_stack.Preview``.
     """
 

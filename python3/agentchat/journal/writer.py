@@ -187,9 +187,9 @@ class JournalWriter:
             permission=metadata.permission_class,
             destructive=metadata.destructive,
             reserved=call.reserved,
-            staged=ready.decision.staged,
+            staged=ready.decision.in_overlay,
         )
-        only_files = call.tool.changes_only_files and not ready.decision.staged
+        only_files = call.tool.changes_only_files and not ready.decision.in_overlay
         self._file.append(*decisions, started, durable=not (metadata.read_only or only_files))
 
     def record_call_finished(self, result: ToolResult) -> None:
@@ -250,7 +250,7 @@ class JournalWriter:
             files=self._store_files(shown),
             calls=preview.calls,
             for_user=preview.for_user,
-            in_overlay=preview.staged,
+            in_overlay=preview.in_overlay,
         )
         self._file.append(staged, durable=True)
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from agentchat.app.settings import read_settings
 from agentchat.core.errors import ToolError, UserError
-from agentchat.core.text import clip, escape_hidden_characters, has_hidden_characters
+from agentchat.core.text import clip, escape_hidden_characters
 from agentchat.nvim.lua_api import LuaApi
-from agentchat.nvim.settings import read_settings
 from agentchat.tools.format import count_summary
 from agentchat.tools.mcp.registry import ProjectServers, ServerRegistry
 from agentchat.tools.mcp.servers import McpServer
 
 SHOWN_LINES = 3
 """Lines of standard error in the list."""
-MOST_RESOURCES = 500
-"""Resources of one server that are completed."""
 NONE = (
     "No MCP servers here. Add one to g:agentchat.mcp.servers or to mcp.json; see :help "
     "agentchat-mcp."
@@ -63,17 +59,6 @@ class McpCommands:
         root = Path(os.path.realpath(payload["cwd"]))
         return self._servers.update(root, settings.mcp_servers)
 
-    def offer_servers(self, root: Path) -> None:
-        """Let Lua complete and describe a project's servers and their resources."""
-        project = self._servers.project(root)
-        if project is not None:
-            resources = [item for s in project.servers.values() for item in _resources(s)]
-            servers = {
-                name: {"state": s.state, "tools": len(s.tools), "problem": s.problem}
-                for name, s in project.servers.items()
-            }
-            self._lua.call("context.offer", str(root), servers, resources)
-
     def _find(self, project: ProjectServers, name: str) -> McpServer:
         server = project.servers.get(name)
         if server is None:
@@ -109,18 +94,6 @@ class McpCommands:
         text = "logged out" if existed else "there was no login"
         self._lua.notify("info", f"MCP server {server.name}: {text}.")
 
-    def show_login(self, name: str, url: str) -> None:
-        """Show the address at which the user logs in; the browser is the user's to open."""
-        host = urlsplit(url).hostname or ""
-        lines = [
-            f"Log in to the MCP server {escape_hidden_characters(name)}",
-            "",
-            f"at {escape_hidden_characters(host)}: open this in your browser, for example with gx",
-            "",
-            escape_hidden_characters(url),
-        ]
-        self._show("MCP login", lines)
-
     async def _stop(self, server: McpServer) -> None:
         await server.stop()
         self._lua.notify("info", f"MCP server {server.name} is stopped; a call starts it again.")
@@ -142,16 +115,6 @@ class McpCommands:
 
     def _show(self, title: str, lines: list[str]) -> None:
         self._lua.call("page.show", title, lines)
-
-
-def _resources(server: McpServer) -> Iterator[dict[str, str]]:
-    """Yield the resources of a server that can be typed, for completion."""
-    for resource in (server.about.get("resources") or ())[:MOST_RESOURCES]:
-        uri = str(resource.get("uri") or "")
-        if re.fullmatch(r"[^\s{}#]+", uri) and not has_hidden_characters(uri):
-            about = clip(str(resource.get("description") or resource.get("name") or ""), 200)
-            name = f"{server.name}:{uri}"
-            yield {"name": name, "kind": "context", "about": escape_hidden_characters(about)}
 
 
 def _describe(server: McpServer) -> Iterator[str]:

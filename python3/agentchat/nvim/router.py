@@ -57,8 +57,10 @@ from typing import Any
 import pynvim
 
 import agentchat
-from agentchat.agent.external.connections import AgentConnections
 from agentchat.agent.jobs import BackgroundJobs
+from agentchat.app.state import State
+from agentchat.app.tool_sources import ToolSources
+from agentchat.app.workspaces import OVERLAYS, is_remote
 from agentchat.core.errors import UserError
 from agentchat.journal.export import write_lines
 from agentchat.journal.file import journal_path
@@ -66,12 +68,14 @@ from agentchat.journal.index import SavedChat, delete_chat, fork_chat, list_save
 from agentchat.journal.markdown import render_markdown
 from agentchat.journal.reader import read_history, scan
 from agentchat.models.learned import LearnedServers
-from agentchat.nvim.chat_factory import ChatFactory, State
-from agentchat.nvim.custom_tools import CustomTools
+from agentchat.nvim.agent_connections import AgentConnections
+from agentchat.nvim.chat_factory import ChatFactory
 from agentchat.nvim.lua_api import LuaApi
+from agentchat.nvim.lua_tools import LuaTools
+from agentchat.nvim.mcp_commands import McpCommands
 from agentchat.nvim.open_chat import EVENTS, OpenChat
 from agentchat.nvim.render.syntax import code_marks
-from agentchat.nvim.workspaces import OVERLAYS, is_remote
+from agentchat.nvim.tools_view import NvimToolsView
 from agentchat.workspace.overlay.folder import sweep
 
 Payload = Mapping[str, Any]
@@ -89,7 +93,8 @@ class Router:
     def __init__(self, lua: LuaApi, state: State | None = None) -> None:
         self._lua = lua
         self._state = state or State()
-        self._custom_tools = CustomTools(lua, Path(), Path())
+        self._lua_tools = LuaTools(lua)
+        self._tool_sources = self._open_tool_sources(Path(), Path())
         self._agents = AgentConnections(self, Path())
         self._chats: dict[str, OpenChat] = {}
         self._changing: dict[str, list[tuple[str, Payload]]] = {}
@@ -101,11 +106,11 @@ class Router:
             "closed": lambda p: self._change(p["chat"], self._close(p), "closing the chat"),
             "attended": self._set_attended,
             "serve": self._serve,
-            "reload": lambda p: self._custom_tools.reload(all_files=bool(p["anew"])),
-            "lua_tools": lambda p: self._custom_tools.declare(p["tools"]),
-            "lua_tool_done": lambda p: self._custom_tools.registered.finish(p),
-            "lua_tool_progress": lambda p: self._custom_tools.registered.show_progress(p),
-            "mcp": lambda p: self._start_job("the MCP servers", self._custom_tools.run_mcp(p)),
+            "reload": lambda p: self._tool_sources.reload(all_files=bool(p["anew"])),
+            "lua_tools": self._declare_tools,
+            "lua_tool_done": lambda p: self._lua_tools.finish(p),
+            "lua_tool_progress": lambda p: self._lua_tools.show_progress(p),
+            "mcp": lambda p: self._start_job("the MCP servers", self._run_mcp(p)),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
             "preview_saved": lambda p: self._start_job("the preview", self._preview_saved(p)),
             "export_saved": lambda p: self._start_job("the export", self._export_saved(p)),
@@ -170,7 +175,7 @@ class Router:
         )
         self._state.prepare()
         self._start_job("removing old overlays", asyncio.to_thread(sweep, folder / OVERLAYS))
-        self._custom_tools = CustomTools(self._lua, config, self._state.trust_file)
+        self._tool_sources = self._open_tool_sources(config, self._state.trust_file)
         detach_standard_streams()
         # The normal exit runs the exit handlers, which kill children.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -182,8 +187,19 @@ class Router:
         }
         self._lua.call("host.ready", versions)
 
+    def _open_tool_sources(self, config: Path, trust: Path) -> ToolSources:
+        return ToolSources(NvimToolsView(self._lua), config, trust, self._lua_tools)
+
+    def _declare_tools(self, payload: Payload) -> None:
+        """Replace the tools that Lua has registered, in every chat."""
+        self._lua_tools.replace(payload["tools"])
+        self._tool_sources.reload(all_files=False)
+
+    async def _run_mcp(self, payload: Payload) -> None:
+        await McpCommands(self._lua, self._tool_sources.servers).run(payload)
+
     def _serve(self, payload: Payload) -> None:
-        self._agents = AgentConnections(self, self._state.folder)
+        self._agents = AgentConnections(self, self._state.agent_sockets)
         self._start_job("listening for agents", self._agents.listen(payload["cwd"]))
 
     def _change(self, chat: str, work: Coroutine[Any, Any, None], name: str) -> None:
@@ -200,7 +216,7 @@ class Router:
 
     async def _open(self, payload: Payload) -> None:
         uuid, saved = payload["chat"], payload.get("saved") or {}
-        factory = ChatFactory(self._lua, self._state, self._custom_tools, self._background)
+        factory = ChatFactory(self._lua, self._state, self._tool_sources, self._background)
         connection = self._agents.find(payload.get("agent") or 0)
         try:
             if saved.get("source"):

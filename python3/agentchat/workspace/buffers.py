@@ -11,7 +11,7 @@ from agentchat.core.diff.aspects import split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.line_diff import diff_lines
 from agentchat.core.errors import StalePreview, ToolError
-from agentchat.core.tools.ports import (
+from agentchat.core.workspace import (
     AppliedFile,
     BufferState,
     Command,

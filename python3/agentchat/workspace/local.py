@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from agentchat.core.diff.aspects import split_aspect
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.tools.ports import (
+from agentchat.core.workspace import (
     AppliedFile,
     Command,
     DirectoryEntry,

@@ -17,7 +17,7 @@ from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note, Reply
-from agentchat.core.tools.model import ModelRequest
+from agentchat.core.model import ModelRequest
 from agentchat.core.tools.tool import (
     Capability,
     CheckpointHandler,

@@ -54,7 +54,7 @@ class Left:
             preview=dry_run,
             id="p1",
             calls=("c1",),
-            staged=in_overlay,
+            in_overlay=in_overlay,
         )
         journal.record_preview_staged(preview)
         then(journal, preview)

@@ -18,8 +18,8 @@ from agentchat.core.permissions.policy import (
 )
 from agentchat.core.permissions.rules import Action, Rule
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import Metadata, Tool
+from agentchat.core.workspace import FileTarget, Zone
 from agentchat.workspace.shfmt import parse_shell_sync
 from tests.core.turn.world import a_tool
 
@@ -195,7 +195,7 @@ def test_in_stage_mode_runs_what_stays_in_the_overlay(
 ) -> None:
     tool = a_tool("bash", metadata=Metadata(destructive=True, confined=True))
     decision = decide(called(tool), target, Policy(Grants(), "stage"))
-    assert (decision.verdict.value, decision.staged) == (verdict, staged)
+    assert (decision.verdict.value, decision.in_overlay) == (verdict, staged)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_in_stage_mode_rules_and_tools_that_are_not_confined_are_as_elsewhere() 
         target = CallTarget("/ws", writes=(ORDINARY,))
         assert decide(called(confined), target, policy).verdict.value == action
     own = decide(called(a_tool("deploy")), CallTarget("/ws"), Policy(Grants(), "stage"))
-    assert (own.verdict.value, own.staged) == ("ask", False)
+    assert (own.verdict.value, own.in_overlay) == ("ask", False)
 
 
 def test_an_answer_about_a_staged_command_does_not_hold_for_the_project() -> None:

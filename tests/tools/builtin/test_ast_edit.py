@@ -11,7 +11,7 @@ import pytest
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunks import keep_hunks
 from agentchat.core.errors import StalePreview, ToolError
-from agentchat.core.tools.tool import DryRunResult, StagedChange, ToolOutput
+from agentchat.core.tools.tool import DryRunResult, StagedPreview, ToolOutput
 from agentchat.tools.builtin import ast_edit
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench
@@ -24,7 +24,7 @@ class Call:
     """One call: what it said, and what it staged."""
 
     result: ToolOutput
-    staged: list[StagedChange]
+    staged: list[StagedPreview]
 
     async def apply(self) -> str:
         (pending,) = self.staged
@@ -34,7 +34,7 @@ class Call:
 
 
 async def call(bench: Bench, *ops: Mapping[str, str], **where: object) -> Call:
-    staged: list[StagedChange] = []
+    staged: list[StagedPreview] = []
     arguments = ast_edit.TOOL.arguments.parse({"ops": list(ops), **where})
     context = replace(bench.context(), stage=staged.append)
     return Call(await ast_edit.run(arguments, context), staged)

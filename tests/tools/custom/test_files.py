@@ -7,18 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.tools.registry import Registry, parse_groups
+from agentchat.app.settings import parse_groups
+from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.toolset import Toolset
 from agentchat.tools.builtin.catalogue import BUILTINS
 from agentchat.tools.custom.declaration.file_import import import_source
-from agentchat.tools.custom.declaration.files import (
-    FileProblem,
-    Location,
-    is_trusted,
-    read_source,
-    read_trust,
-)
+from agentchat.tools.custom.declaration.files import FileProblem, Location
 from agentchat.tools.custom.registry import CustomRegistry, FileRegistry, LoadedFile
+from agentchat.tools.trust import is_trusted, read_source, read_trust
 from tests.tools.custom.making import a_registry
 
 pytestmark = pytest.mark.slow

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
-from agentchat.agent.execution.staged_command import apply_staged
+from agentchat.agent.execution.overlay_command import apply_overlay
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Unreachable
-from agentchat.core.tools.ports import Command
+from agentchat.core.workspace import Command
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.overlay.bubblewrap import find_bubblewrap
@@ -61,7 +61,7 @@ class Staging:
 
     async def changes(self) -> ChangeSet:
         await self.overlay.update()
-        return await self.overlay.staged.change_set()
+        return await self.overlay.changes.change_set()
 
     async def named(self) -> dict[str, str]:
         """Return the letter of each changed file by its name."""
@@ -71,7 +71,7 @@ class Staging:
         journal = JournalWriter.open(self.state, "test")
         workspace = JournaledWorkspace(self.local, journal, "test")
         try:
-            await apply_staged(self.overlay, workspace, await self.changes())
+            await apply_overlay(self.overlay, workspace, await self.changes())
         finally:
             journal.close()
 

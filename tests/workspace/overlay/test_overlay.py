@@ -108,6 +108,19 @@ async def test_thirty_commands_change_nothing_until_applied_and_then_what_a_plai
     assert (await staging.changes()).changes_nothing
 
 
+async def test_a_file_that_was_moved_and_made_private_is_private_when_applied(
+    staging: Staging,
+) -> None:
+    (staging.project / "run.sh").chmod(0o755)
+    await staging.run("mv b.txt n.txt; chmod 600 n.txt; mv run.sh r; chmod 644 r; mv a.txt c.txt")
+    assert await staging.named() == {
+        "b.txt": "D", "n.txt": "A", "run.sh": "D", "r": "A", "a.txt → c.txt": "R",
+    }  # fmt: skip
+    await staging.apply()
+    modes = {path.name: path.stat().st_mode & 0o777 for path in staging.project.iterdir()}
+    assert (modes["n.txt"], modes["r"]) == (0o600, 0o644)
+
+
 def _without_stat_data(found: Tree) -> Tree:
     """Leave out what holds times or numbers of files: the index of git, logs, archives."""
     varying = (".git/index", ".git/logs", "t.tar", ".git/refs/stash", ".git/ORIG_HEAD")
@@ -141,7 +154,7 @@ async def test_changes_are_told_apart(staging: Staging) -> None:
         "link (symlink)": "A",
         "empty (folder)": "A",
     }
-    assert staging.overlay.staged.skipped == ["pipe (pipe)"]
+    assert staging.overlay.changes.skipped == ["pipe (pipe)"]
 
 
 async def test_git_and_ignored_files_are_one_line_each(staging: Staging) -> None:
@@ -247,7 +260,7 @@ async def test_setuid_files_get_no_power_and_devices_are_left_out(staging: Stagi
     await staging.run("cp /bin/true t; chmod 4755 t; python3 -c 'import socket as s; "
                       "s.socket(s.AF_UNIX).bind(\"sock\")'")  # fmt: skip
     assert await staging.named() == {"t": "A"}
-    assert staging.overlay.staged.skipped == ["sock (socket)"]
+    assert staging.overlay.changes.skipped == ["sock (socket)"]
 
 
 async def test_what_a_command_leaves_running_ends_with_the_turn(staging: Staging) -> None:
@@ -386,10 +399,10 @@ async def test_a_file_that_changed_while_a_command_changed_it_is_named(staging: 
     await asyncio.sleep(0.1)
     (staging.project / "b.txt").write_text("theirs\n")
     await running
-    assert staging.overlay.staged.moved(await staging.changes()) == ["b.txt"]
+    assert staging.overlay.changes.moved(await staging.changes()) == ["b.txt"]
 
 
 async def test_a_file_too_large_for_the_journal_is_left_out_and_named(staging: Staging) -> None:
     await staging.run("truncate -s 300M big; echo x > small")
     assert await staging.named() == {"small": "A"}
-    assert staging.overlay.staged.skipped == ["big (300.0 MiB)"]
+    assert staging.overlay.changes.skipped == ["big (300.0 MiB)"]

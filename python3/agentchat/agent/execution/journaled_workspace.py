@@ -12,7 +12,7 @@ from dataclasses import replace
 from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import AppliedFile, FileTarget, Workspace
+from agentchat.core.workspace import AppliedFile, FileTarget, Workspace
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)

@@ -13,10 +13,10 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
 from agentchat.core.text import clip
 from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget, Workspace, Zone
 from agentchat.core.tools.tool import Access, Condition, Tool
 from agentchat.core.turn.chat import Chat
 from agentchat.core.urls import parse_url
+from agentchat.core.workspace import FileTarget, Workspace, Zone
 from agentchat.tools.arguments import ToolArguments
 from agentchat.workspace.shfmt import parse_shell
 

@@ -13,24 +13,24 @@ from typing import Any, TypeVar, cast
 from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, LocatedWorkspace
 from agentchat.agent.execution.locate import locate_call
+from agentchat.agent.execution.overlay_command import add_remarks, apply_overlay
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
-from agentchat.agent.execution.staged_command import add_remarks, apply_staged
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
+from agentchat.core.frontend import Frontend
 from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
-from agentchat.core.permissions.policy import Policy, is_staged
+from agentchat.core.permissions.policy import Policy, works_in_overlay
 from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.todo import TodoList
 from agentchat.core.tools.tool import (
     ArgumentError,
     CallOutcome,
     DryRunResult,
     ResultProcessor,
-    StagedChange,
+    StagedPreview,
     Step,
     Tool,
     ToolContext,
@@ -40,6 +40,7 @@ from agentchat.core.tools.tool import (
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall, TriedCall
 from agentchat.core.turn.view import ToolBlock, View
+from agentchat.core.workspace import Workspace
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
@@ -52,6 +53,7 @@ FORMAT_SECONDS = 2.0
 GUIDE = "manual_guide"
 """Among the details of an undo that is impossible: what the user can do by hand."""
 STAGED = "Staged as a preview - nothing has been changed yet."
+NOT_STAGED = "The call ran, but its preview could not be staged: {}"
 
 
 class ToolRunner:
@@ -93,7 +95,7 @@ class ToolRunner:
         if self._overlay is None or self._policy.mode != "stage" or not call.tool.metadata.confined:
             return await locate_call(call, self._workspace)
         target = await locate_call(call, self._overlay)
-        if is_staged(call, target, self._policy.mode):
+        if works_in_overlay(call, target, self._policy.mode):
             return target
         return await locate_call(call, self._workspace)
 
@@ -107,8 +109,8 @@ class ToolRunner:
             StalePreview: a file changed since the preview. Nothing was changed.
         """
         call = ready.call
-        staged: list[StagedChange] = []
-        in_overlay = ready.decision.staged
+        staged: list[StagedPreview] = []
+        in_overlay = ready.decision.in_overlay
         context = self._context(
             call, staged.append, ready.preview, ready.target, in_overlay=in_overlay, shown=shown
         )
@@ -118,13 +120,27 @@ class ToolRunner:
             result = await self._checkpoints.run(
                 ready, context, lambda: _run_safely(call.tool, call.arguments, context)
             )
-        await self._previews.stage(call, staged, in_overlay=in_overlay)
         if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
-        heading = STAGED if any(not change.is_standing for change in staged) else ""
+        heading, result = await self._stage(call, staged, result, in_overlay)
         answer = self.make_result(call.call.id, call.tool.name, result, heading)
         processor = self._toolbox.result_processor
         return answer if processor is None else await self._process(answer, processor, context)
+
+    async def _stage(
+        self, call: ValidCall, staged: list[StagedPreview], result: ToolOutput, in_overlay: bool
+    ) -> tuple[str, ToolOutput]:
+        """Stage what a call left; return the heading of its result, and the result.
+
+        The call ran, so a preview that cannot be made is an error that says so.
+        """
+        try:
+            await self._previews.stage(call, staged, in_overlay=in_overlay)
+        except Exception as error:
+            log.exception("a preview of %s could not be staged", call.tool.name)
+            text = f"{result.text}\n{NOT_STAGED.format(str(error) or type(error).__name__)}"
+            return "", replace(result, text=text, is_error=True)
+        return STAGED if any(not change.is_standing for change in staged) else "", result
 
     async def try_call(self, ready: ReadyCall) -> TriedCall:
         """Run a command in an empty overlay and return what it did; raises ToolError."""
@@ -142,7 +158,7 @@ class ToolRunner:
         overlay.on_trial = True
         context = self._context(call, refuse_staging, None, ready.target, in_overlay=True)
         output = await self._run_in_overlay(ready, context)
-        change = await overlay.staged.change_set()
+        change = await overlay.changes.change_set()
         await overlay.pause()
         result = self.make_result(call.call.id, call.tool.name, output)
         shown = None if change.changes_nothing else change
@@ -156,7 +172,7 @@ class ToolRunner:
             await self._overlay.clear()
         else:
             workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
-            await apply_staged(self._overlay, workspace, preview.change)
+            await apply_overlay(self._overlay, workspace, preview.change)
         if preview.headline:
             return replace(tried, text=f"{tried.text}\n{preview.headline}")
         return tried
@@ -183,7 +199,7 @@ class ToolRunner:
         """Return what a call would do; raises ToolError if it would fail."""
         if call.tool.dry_run is None:
             return DryRunResult()
-        in_overlay = is_staged(call, target, self._policy.mode)
+        in_overlay = works_in_overlay(call, target, self._policy.mode)
         context = self._context(call, refuse_staging, None, target, in_overlay=in_overlay)
         try:
             return await call.tool.dry_run(call.arguments, context)
@@ -300,7 +316,7 @@ class ToolRunner:
     def _context(
         self,
         call: ValidCall,
-        stage: Callable[[StagedChange], None],
+        stage: Callable[[StagedPreview], None],
         preview: DryRunResult | None,
         target: CallTarget | None = None,
         *,

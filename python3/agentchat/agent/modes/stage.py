@@ -14,19 +14,19 @@ import uuid
 from dataclasses import replace
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.agent.execution.overlay_command import NAMED_FILES, apply_overlay
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.staged_command import NAMED_FILES, apply_staged
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.core.diff.aspects import entry_of
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.hunks import hunks
 from agentchat.core.errors import ToolError, Unreachable
-from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import DryRunResult, Extra, ToolOutput
 from agentchat.core.turn.approval_request import make_question, question_tool
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import View
+from agentchat.core.workspace import FileTarget, Workspace
 from agentchat.journal.writer import JournalWriter
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.workspace.overlay.changes import GIT, IGNORED, is_privileged
@@ -127,8 +127,8 @@ class Stage:
         """Stage what is in the overlay as a preview, or show it in the place of the last one."""
         assert self._overlay is not None
         await self._overlay.update()
-        change = await self._overlay.staged.change_set()
-        self._report_skipped(tuple(self._overlay.staged.skipped))
+        change = await self._overlay.changes.change_set()
+        self._report_skipped(tuple(self._overlay.changes.skipped))
         pending = self._pending()
         if change.changes_nothing:
             if pending is not None:
@@ -173,12 +173,12 @@ class Stage:
         self._refuse_in_turn()
         change = preview.change
         assert change is not None
-        moved = self._overlay.staged.moved(change)
+        moved = self._overlay.changes.moved(change)
         if moved:
             raise ToolError(MOVED.format(", ".join(moved)))
         await self._ask_about_special(change)
         workspace = JournaledWorkspace(self._workspace, self._journal, f"stage-{uuid.uuid4().hex}")
-        await apply_staged(self._overlay, workspace, change)
+        await apply_overlay(self._overlay, workspace, change)
         return ToolOutput(preview.headline or describe_applied(change))
 
     async def _reject(self, reason: str, extra: Extra) -> None:

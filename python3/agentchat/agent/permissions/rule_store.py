@@ -12,13 +12,7 @@ from agentchat.core.errors import StalePreview, ToolError, UserError
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.rule_file import RuleFileError, add_rule, read_rules
 from agentchat.core.permissions.rules import Rule
-from agentchat.tools.custom.declaration.files import (
-    DENIED,
-    Source,
-    is_trusted,
-    read_source,
-    read_trust,
-)
+from agentchat.tools.trust import DENIED, Source, is_trusted, read_source, read_trust
 from agentchat.workspace.files.disk import Disk
 from agentchat.workspace.files.transaction import FileTransaction
 

@@ -65,9 +65,9 @@ from agentchat.core.permissions.rules import (
     suggest_rules,
 )
 from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Tool
 from agentchat.core.urls import is_local
+from agentchat.core.workspace import FileTarget
 
 Mode = Literal["ask", "edit", "plan", "stage", "yolo"]
 StageNetwork = Literal["ask", "allow", "deny"]
@@ -145,7 +145,7 @@ class Decision:
     """The rules' verdict about each part of a command."""
     confinement: str = ""
     """How a command would be confined."""
-    staged: bool = False
+    in_overlay: bool = False
     """Whether the call works in the overlay of the workspace instead of the workspace."""
     try_first: bool = False
     """Whether a command runs in the overlay before the question, which then shows what it did."""
@@ -194,9 +194,9 @@ def decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
 def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
     scope = scope_of(call, target)
     confinement = policy.confinement if target.command is not None else ""
-    staged = is_staged(call, target, policy.mode)
-    if scope is not None and (confinement or staged):
-        how = "staged" if staged else f"confined {confinement}"
+    in_overlay = works_in_overlay(call, target, policy.mode)
+    if scope is not None and (confinement or in_overlay):
+        how = "staged" if in_overlay else f"confined {confinement}"
         scope = replace(scope, key=(*scope.key, how))
     decision = _denial(call, target, policy)
     if decision is None:
@@ -211,11 +211,11 @@ def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
         scope=scope,
         parts=parts,
         confinement=confinement,
-        staged=staged,
+        in_overlay=in_overlay,
     )
 
 
-def is_staged(call: ValidCall, target: CallTarget, mode: Mode) -> bool:
+def works_in_overlay(call: ValidCall, target: CallTarget, mode: Mode) -> bool:
     """Whether a call works in the overlay: all that can be confined does, in the mode *stage*.
 
     What is outside the workspace is read-only there, so other calls about it work outside.
@@ -271,8 +271,8 @@ def _first_match(
         return Decision(Verdict.ASK, Reason("rule", asking.label))
     if policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, Reason("grant"))
-    if is_staged(call, target, policy.mode):
-        return _decide_staged(call, target, policy)
+    if works_in_overlay(call, target, policy.mode):
+        return _decide_in_overlay(call, target, policy)
     if target.unusual:
         return Decision(Verdict.ASK, _path_reason(target.unusual[0]))
     if target.settings_ask:
@@ -297,7 +297,7 @@ def _decide_by_rules(rules: tuple[Rule, ...], target: CallTarget, policy: Policy
     return Decision(Verdict.ALLOW, reason)
 
 
-def _decide_staged(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
+def _decide_in_overlay(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
     """Return the decision about a call in the overlay; the review decides about what it writes."""
     unusual = [read for read in target.reads if read.zone in UNUSUAL_READS]
     if unusual:

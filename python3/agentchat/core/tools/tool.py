@@ -11,11 +11,12 @@ from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import ChangeSet, ReplacedLines
 from agentchat.core.errors import ToolError
+from agentchat.core.frontend import Frontend
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import Image, ToolResult
 from agentchat.core.text import clip
-from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.todo import TodoList
+from agentchat.core.workspace import Workspace
 
 
 @frozen
@@ -41,7 +42,7 @@ TITLE_CHARACTERS = 2_000
 NO_STORE = "Pending action store unavailable for custom tools in this runtime."
 
 
-def refuse_staging(staged: StagedChange) -> None:
+def refuse_staging(staged: StagedPreview) -> None:
     """Raise ToolError: there is no preview stack here."""
     raise ToolError(NO_STORE)
 
@@ -163,7 +164,7 @@ ApplyFunction = Callable[[DryRunResult], Awaitable[ToolOutput]]
 
 
 @frozen
-class StagedChange:
+class StagedPreview:
     """A preview of a tool; ``label`` is one line like ``AST Edit: 2 replacements in 1 file``.
 
     With ``make``, applying makes the change of ``preview`` as it is then: rebased, or with the
@@ -185,6 +186,8 @@ class StagedChange:
     is_standing: bool = False
     """Whether it is a handler that stays: it is resolved many times, and only when nothing else is
     pending."""
+    is_gone: Callable[[], bool] = lambda: False
+    """Whether what would carry it out has ended: such a handler is offered no longer."""
 
 
 class ToolFinder(Protocol):
@@ -213,11 +216,11 @@ class ToolContext:
     cwd: str
     call_id: str
     progress: Callable[[str], None]
-    stage: Callable[[StagedChange], None]
+    stage: Callable[[StagedPreview], None]
     store: Callable[[str], str]
     free_path: Callable[[], str]
     preview: DryRunResult | None = None
-    open_preview: StagedChange | None = None
+    open_preview: StagedPreview | None = None
     last_output: Any = None
     frontend: Frontend | None = None
     tool_finder: ToolFinder | None = None

@@ -177,8 +177,8 @@ def record_consent(chat: Chat, request: ApprovalRequest, response: ApprovalRespo
         chat.policy.grants.remember(scope)
     elif scope is not None and response.choice == "turn" and offers_turn(request):
         chat.policy.grants.remember_for_turn(scope)
-    staged = request.decision.staged or request.tried is not None
-    return Decision(Verdict.ALLOW, Reason("user", response.choice), scope, staged=staged)
+    in_overlay = request.decision.in_overlay or request.tried is not None
+    return Decision(Verdict.ALLOW, Reason("user", response.choice), scope, in_overlay=in_overlay)
 
 
 def offers_always(request: ApprovalRequest) -> bool:

@@ -143,7 +143,7 @@ class CallAttempt:
         """Whether the call is a command that can run in the overlay, which must be empty."""
         is_confined = target.command is not None and self.call.tool.metadata.confined
         is_empty = not any(preview.for_user for preview in self.chat.previews)
-        return is_confined and is_empty and self.chat.policy.has_overlay and not decision.staged
+        return is_confined and is_empty and self.chat.policy.has_overlay and not decision.in_overlay
 
     def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
         """Run what the user approved of the call; of a call that ran already, apply the result."""

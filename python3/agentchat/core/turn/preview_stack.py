@@ -9,15 +9,15 @@ from typing import Any
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.tools.ports import FileTarget
-from agentchat.core.tools.tool import Extra, StagedChange, ToolOutput
+from agentchat.core.tools.tool import Extra, StagedPreview, ToolOutput
+from agentchat.core.workspace import FileTarget
 
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
 NO_REASON = "No reason provided"
 
 
 @frozen
-class Preview(StagedChange):
+class Preview(StagedPreview):
     """A staged preview that waits to be applied or discarded.
 
     ``targets`` is what applying would write, ``scope`` what an *always* for it would cover.
@@ -32,8 +32,10 @@ class Preview(StagedChange):
     """The ids of the calls that staged it."""
     has_effect: bool = True
     """Whether applying it may change anything; approving a plan does not."""
-    staged: bool = False
+    in_overlay: bool = False
     """Whether it changes the overlay of the workspace instead of the workspace."""
+    from_destructive: bool = False
+    """Whether the tool that staged it is marked destructive."""
 
     @property
     def ordinary(self) -> bool:
@@ -41,18 +43,28 @@ class Preview(StagedChange):
         return bool(self.targets) and all(target.ordinary for target in self.targets)
 
     @property
+    def is_callback(self) -> bool:
+        """Whether applying it runs a function of its tool: no file of it is known."""
+        return self.make is None and not self.targets
+
+    @property
+    def shows_effect(self) -> bool:
+        """Whether the user sees what applying it would do, beyond its label."""
+        return self.preview.change is not None or bool(self.preview.text.strip())
+
+    @property
     def destructive(self) -> bool:
-        """Whether applying it deletes a file."""
+        """Whether applying it deletes a file, or its tool is marked destructive."""
         files = self.preview.change.files if self.preview.change is not None else ()
-        return any(file.letter == "D" for file in files)
+        return self.from_destructive or any(file.letter == "D" for file in files)
 
 
 def make_preview(
-    staged: StagedChange, id: str, targets: tuple[FileTarget, ...], *, in_overlay: bool = False
+    staged: StagedPreview, id: str, targets: tuple[FileTarget, ...], *, in_overlay: bool = False
 ) -> Preview:
     """Return the preview of what a tool staged."""
-    values = {field.name: getattr(staged, field.name) for field in fields(StagedChange)}
-    return Preview(**values, id=id, targets=targets, staged=in_overlay)
+    values = {field.name: getattr(staged, field.name) for field in fields(StagedPreview)}
+    return Preview(**values, id=id, targets=targets, in_overlay=in_overlay)
 
 
 class PreviewStack:
@@ -92,6 +104,8 @@ class PreviewStack:
 
     @property
     def _standing(self) -> Preview | None:
+        if self.tool_handler is not None and self.tool_handler.is_gone():
+            self.tool_handler = None
         return self.standing or self.tool_handler
 
     def replace(self, preview: Preview) -> None:

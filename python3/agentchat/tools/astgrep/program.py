@@ -16,7 +16,7 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
-from agentchat.core.tools.ports import Command, ProcessResult, Workspace
+from agentchat.core.workspace import Command, ProcessResult, Workspace
 
 SEARCH_SECONDS = 60
 """Seconds after which a search is stopped."""

@@ -18,7 +18,7 @@ from agentchat.core.tools.tool import (
     DryRunResult,
     Extra,
     Metadata,
-    StagedChange,
+    StagedPreview,
     Tool,
     ToolContext,
     ToolOutput,
@@ -233,7 +233,7 @@ def remaining_outcome(outcome: RewriteOutcome, change: ChangeSet) -> RewriteOutc
     return replace(outcome, rewrites=tuple(rewrite for rewrite in rewrites if rewrite.matches))
 
 
-def staged_change(outcome: RewriteOutcome, context: ToolContext) -> StagedChange:
+def staged_change(outcome: RewriteOutcome, context: ToolContext) -> StagedPreview:
     """Return the preview; applying it changes all files, or none."""
     change = ChangeSet(tuple(rewrite.change() for rewrite in outcome.rewrites))
 
@@ -247,7 +247,7 @@ def staged_change(outcome: RewriteOutcome, context: ToolContext) -> StagedChange
         return await make(DryRunResult(change))
 
     notes = tuple(f"Skipped {path}: {issue}" for path, issue in outcome.issues[:_ISSUES_SHOWN])
-    return StagedChange(
+    return StagedPreview(
         label=f"AST Edit: {outcome.extent}",
         source="ast_edit",
         apply=apply,

@@ -11,8 +11,8 @@ from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.limits import IMAGE_PIXELS, KIB, READ_BYTES, READ_LINES
 from agentchat.core.messages import Image
-from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.core.workspace import FileTarget, Workspace
 from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import locate_file, read_error, reads_path
 from agentchat.tools.format import add_notices, argument_text, truncation_details

@@ -14,16 +14,18 @@ from typing import Any, Protocol
 
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
-from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
+from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import CheckpointHandler, ResultProcessor, Tool, ToolContext
 from agentchat.core.tools.toolset import TOOL_SEARCH, Toolset
 from agentchat.rpc.frames import RemoteError
-from agentchat.tools.custom.declaration.files import FileProblem, Source
+from agentchat.tools.builtin.catalogue import BUILTIN_GROUPS
+from agentchat.tools.custom.declaration.files import FileProblem
 from agentchat.tools.custom.declaration.spec import CheckpointSpec, ToolSpec
 from agentchat.tools.custom.handlers import make_handler, make_processor
 from agentchat.tools.custom.process.pool import WorkerPool
 from agentchat.tools.custom.process.worker import CallServices, Worker, WorkerEnded, refuse_previews
 from agentchat.tools.custom.remote_tool import RemoteTool
+from agentchat.tools.trust import Source
 
 RESERVED = frozenset(
     {TOOL_SEARCH, "resolve"}

@@ -25,7 +25,7 @@ from agentchat.core.tools.tool import (
     Extra,
     Hooks,
     Metadata,
-    StagedChange,
+    StagedPreview,
     Step,
     Tool,
     ToolContext,
@@ -179,7 +179,7 @@ class RemoteTool:
 
     def _staged_change(
         self, worker: Worker, context: ToolContext, params: Mapping[str, Any]
-    ) -> StagedChange:
+    ) -> StagedPreview:
         """Return a preview whose callbacks are in the worker that staged it."""
         label = " ".join(params["label"].split())
         if not label:
@@ -198,6 +198,8 @@ class RemoteTool:
         async def resolve(action: str, reason: str, extra: Extra) -> ToolOutput | None:
             data = None if extra is None else dict(extra)
             request = {**target, "action": action, "reason": reason, "extra": data}
+            if action == "reject" and not params["standing"]:
+                worker.previews.discard(preview)
             answer = await self.pool.call_in(worker, "resolve", request)
             if not params["standing"]:
                 worker.previews.discard(preview)
@@ -207,14 +209,15 @@ class RemoteTool:
             try:
                 return await resolve("apply", reason, extra) or ToolOutput(f"Applied: {label}.")
             except WorkerEnded as error:
-                message = f"{error}. Discard the preview and call {name} again."
+                advice = "Call" if params["standing"] else "Discard the preview and call"
+                message = f"{error}. {advice} {name} again."
                 raise RemoteError(message) from error
 
         async def reject(reason: str, extra: Extra) -> ToolOutput | None:
             # Without its worker the callback is gone, and discarding needs nothing else.
             return await resolve("reject", reason, extra) if worker.alive else None
 
-        return StagedChange(
+        return StagedPreview(
             label=label,
             source=params["source"],
             apply=apply,
@@ -222,6 +225,7 @@ class RemoteTool:
             preview=DryRunResult(text=params["text"]),
             details=params["details"],
             is_standing=params["standing"],
+            is_gone=lambda: not worker.alive,
         )
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Frontend
+from agentchat.core.frontend import Frontend
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.rpc.frames import RemoteError
 from agentchat.rpc.peer import OnProgress

@@ -15,7 +15,7 @@ from agentchat.core.frozen import frozen
 from agentchat.core.limits import GREP_LINE_CHARACTERS
 from agentchat.core.permissions.sensitive_paths import SECRET_FILES, SECRET_FOLDERS, SECRET_PATHS
 from agentchat.core.text import escape_line
-from agentchat.core.tools.ports import Command, ProcessResult, Workspace
+from agentchat.core.workspace import Command, ProcessResult, Workspace
 from agentchat.tools.format import path_sort_key
 
 CUT = "…"

@@ -37,7 +37,7 @@ ReadBefore = Callable[[str], Awaitable[bytes]]
 """Returns the content of a path as the user sees it; raises OSError."""
 
 
-class StagedChanges:
+class OverlayChanges:
     """The changes in one overlay, as values; what was read is kept as long as it is current.
 
     The content *before* a change is that of the project when the change was seen first, so that
@@ -255,7 +255,10 @@ def is_privileged(file: FileChange) -> bool:
 
 
 def find_renames(files: Sequence[FileChange]) -> list[FileChange]:
-    """Return the changes with each pair of a deleted and a created file of one content as one."""
+    """Return the changes with each pair of a deleted and a created file of one content as one.
+
+    A file that was moved and has another mode now stays two changes: a renamed file keeps its mode.
+    """
     deleted: dict[bytes, list[FileChange]] = {}
     for file in files:
         if file.letter == "D" and file.before and not split_aspect(file.path)[1]:
@@ -275,12 +278,22 @@ def find_renames(files: Sequence[FileChange]) -> list[FileChange]:
 def _deleted_twin(file: FileChange, deleted: Mapping[bytes, list[FileChange]]) -> FileChange | None:
     if file.letter != "A" or not file.after or split_aspect(file.path)[1]:
         return None
-    twins = deleted.get(file.after, [])
+    mode = file.mode if file.mode is not None else 0o666 & ~_umask()
+    found = deleted.get(file.after, [])
+    twins = [twin for twin in found if _mode_of(twin.path) in (None, mode)]
     base = os.path.basename(file.path)
     best = next((t for t in twins if os.path.basename(t.path) == base), next(iter(twins), None))
     if best is not None:
-        twins.remove(best)
+        found.remove(best)
     return best
+
+
+def _mode_of(path: str) -> int | None:
+    """Return the permission bits of a file of the project; ``None`` if it is gone meanwhile."""
+    try:
+        return stat.S_IMODE(os.lstat(path).st_mode)
+    except OSError:
+        return None
 
 
 def _without_implied_folders(files: Iterable[FileChange]) -> list[FileChange]:

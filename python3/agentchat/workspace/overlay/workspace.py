@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable
-from agentchat.core.tools.ports import Command, ProcessResult, SandboxSetting, Workspace
+from agentchat.core.workspace import Command, ProcessResult, SandboxSetting, Workspace
 from agentchat.workspace.overlay.bubblewrap import find_bubblewrap
-from agentchat.workspace.overlay.changes import StagedChanges, format_size
+from agentchat.workspace.overlay.changes import OverlayChanges, format_size
 from agentchat.workspace.overlay.launcher import OverlayLauncher, why_impossible
 from agentchat.workspace.process.sandbox import OFF
 from agentchat.workspace.remote.client import WorkspaceClient
@@ -52,7 +52,7 @@ class OverlayWorkspace(RemoteWorkspace):
         self.on_trial = False
         """Whether what it holds is of a command that the user did not accept yet."""
         upper = str(launcher.folder.upper)
-        self.staged = StagedChanges(launcher.root, upper, project.read)
+        self.changes = OverlayChanges(launcher.root, upper, project.read)
         self.confinement = NoSandbox()
 
     @property
@@ -134,7 +134,7 @@ class OverlayWorkspace(RemoteWorkspace):
             # A look takes long where there is much to look at: most of the time, do not.
             await asyncio.sleep(max(QUOTA_SECONDS, 10 * seconds))
             began = time.monotonic()
-            size = await asyncio.to_thread(self.staged.size)
+            size = await asyncio.to_thread(self.changes.size)
             seconds = time.monotonic() - began
 
     def _full(self) -> str:
@@ -164,21 +164,21 @@ class OverlayWorkspace(RemoteWorkspace):
                 await self.apply(ChangeSet(tuple(changes)))
 
     async def _buffer_change(self, path: str, text: bytes) -> FileChange | None:
-        if self.staged.assumed(path) == text:
+        if self.changes.assumed(path) == text:
             return None
         try:
             current: bytes | None = await self.read(path)
         except OSError:
             current = None
-        if self.staged.is_changed(path, current):
+        if self.changes.is_changed(path, current):
             return None
-        self.staged.assume(path, text)
+        self.changes.assume(path, text)
         return None if current == text else FileChange(path, current, text)
 
     async def update(self) -> list[FileChange]:
-        """Return what changed since the last time, see ``StagedChanges.update``."""
+        """Return what changed since the last time, see ``OverlayChanges.update``."""
         async with self._lock:
-            return await self.staged.update(self._began)
+            return await self.changes.update(self._began)
 
     def has_changes(self) -> bool:
         """Whether the folder holds changes, perhaps of an earlier process."""
@@ -193,7 +193,7 @@ class OverlayWorkspace(RemoteWorkspace):
         async with self._lock:
             await self.disconnect()
             await asyncio.to_thread(self._overlay.folder.clear)
-            self.staged.forget()
+            self.changes.forget()
             self.on_trial = False
 
     async def close(self) -> None:
@@ -209,7 +209,7 @@ class OverlayWorkspace(RemoteWorkspace):
         if not self._overlay.folder.holds_changes():
             return True
         await self.update()
-        return self.staged.changes_nothing
+        return self.changes.changes_nothing
 
 
 class NoSandbox:

@@ -21,7 +21,7 @@ from typing import Final, cast
 
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
-from agentchat.core.tools.ports import Command, SandboxSetting
+from agentchat.core.workspace import Command, SandboxSetting
 from agentchat.workspace.process import landlock
 
 OFF: Final = "off"

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command
+from agentchat.core.workspace import Command
 from agentchat.rpc.peer import IncomingRequest, Peer, RequestTasks
 from agentchat.workspace.local import LocalWorkspace
 

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentchat.core.errors import ToolError, Unreachable
-from agentchat.core.tools.ports import (
+from agentchat.core.workspace import (
     AppliedFile,
     Command,
     CommandSandbox,

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
-from agentchat.core.tools.tool import NO_STORE, StagedChange, ToolContext
+from agentchat.core.tools.tool import NO_STORE, StagedPreview, ToolContext
 from agentchat.rpc.background import run_in_thread
 from agentchat.rpc.frames import Disconnected, RemoteError
 from agentchat.rpc.peer import IncomingRequest, OutgoingRequest, Peer, RequestTasks
@@ -64,7 +64,7 @@ class CallServices:
     def __init__(
         self,
         context: ToolContext,
-        staged_change: Callable[[Worker, ToolContext, Mapping[str, Any]], StagedChange],
+        staged_change: Callable[[Worker, ToolContext, Mapping[str, Any]], StagedPreview],
     ) -> None:
         self._context = context
         self._staged_change = staged_change
@@ -111,7 +111,7 @@ class CallServices:
 
 def refuse_previews(
     worker: Worker, context: ToolContext, params: Mapping[str, Any]
-) -> StagedChange:
+) -> StagedPreview:
     """Raise ToolError: what runs here is no call that could stage a preview."""
     raise ToolError(NO_STORE)
 

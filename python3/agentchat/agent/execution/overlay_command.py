@@ -34,7 +34,7 @@ _READ_ONLY = re.compile(r"read-only file system|EROFS", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"file too large|file size limit|EFBIG|killed by signal 25", re.IGNORECASE)
 
 
-async def apply_staged(
+async def apply_overlay(
     overlay: OverlayWorkspace, workspace: JournaledWorkspace, change: ChangeSet
 ) -> None:
     """Apply what was staged, all or nothing; empty the overlay. Raises StalePreview or ToolError.
@@ -46,7 +46,7 @@ async def apply_staged(
     files = [file for step in order_steps(change.singly.files) for file in step]
     applied = await workspace.apply(ChangeSet(tuple(files)))
     saved = [file.path for file in applied if file.saved]
-    await asyncio.to_thread(overlay.staged.restore_order, saved)
+    await asyncio.to_thread(overlay.changes.restore_order, saved)
     await overlay.clear()
 
 

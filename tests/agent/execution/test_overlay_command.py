@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentchat.agent.execution.staged_command import NO_NETWORK, READ_ONLY, TOO_LARGE, add_remarks
+from agentchat.agent.execution.overlay_command import NO_NETWORK, READ_ONLY, TOO_LARGE, add_remarks
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.tools.tool import ToolOutput
 
