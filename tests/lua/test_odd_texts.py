@@ -1,7 +1,7 @@
-"""Odd texts and widths: every function that measures, cuts or places text ends and keeps its promise.
+"""Odd texts and widths: every function that measures, cuts or places text ends.
 
-``AGENTCHAT_GENERATED`` is how many cases each function gets, 1,000 unless it is set, at most 20,000;
-``AGENTCHAT_SEED`` says which.
+``AGENTCHAT_GENERATED`` is how many cases each function gets, 1,000 unless it is set and at most
+20,000; ``AGENTCHAT_SEED`` says which.
 """
 
 from __future__ import annotations
