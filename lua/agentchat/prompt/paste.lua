@@ -1,5 +1,6 @@
 --- Pasting into the prompt: paths of files that are dropped on it, images of the clipboard.
 local notify = require('agentchat.notify')
+local programs = require('agentchat.host.programs')
 local prompt = require('agentchat.prompt.region')
 
 local M = {}
@@ -119,15 +120,13 @@ end
 --- Attaches the image in the clipboard to the prompt of a chat.
 function M.image(chat)
   local wanted = program()
-  if vim.fn.executable(wanted.argv[1]) == 0 then
-    local line = 'to paste an image, install %s, which has the program %s'
-    return notify.warn(line:format(wanted.package, wanted.argv[1]))
-  end
-  vim.system(wanted.argv, { timeout = SECONDS * 1000 }, function(result)
-    vim.schedule(function()
-      if api.nvim_buf_is_loaded(chat.buf) then attach(chat, result) end
-    end)
+  local on_exit = vim.schedule_wrap(function(result)
+    if api.nvim_buf_is_loaded(chat.buf) then attach(chat, result) end
   end)
+  if not programs.run(wanted.argv, { timeout = SECONDS * 1000 }, on_exit) then
+    local line = 'to paste an image, install %s, which has the program %s'
+    notify.warn(line:format(wanted.package, wanted.argv[1]))
+  end
 end
 
 return M
