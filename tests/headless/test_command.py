@@ -229,3 +229,22 @@ def test_neovim_without_a_screen_prints_the_turn_and_exits(
     )
     assert done.returncode == code, done.stderr
     assert shown in done.stdout
+
+
+def test_the_program_agentchat_runs_no_program_of_the_project(home: Home) -> None:
+    marks = home.folder / "marks"
+    marks.mkdir(parents=True)
+    for name in ("python3", "readlink", "dirname", "sh"):
+        program = home.project / name
+        program.write_text(f"#!/bin/sh\ntouch {marks}/{name}\n")
+        program.chmod(0o755)
+    path = f".:{home.project}:{os.path.dirname(sys.executable)}:/usr/bin:/bin"
+    done = subprocess.run(
+        [str(CHECKOUT / "bin/agentchat"), "--help"],
+        cwd=home.project,
+        env={**home.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert "usage: python -m agentchat" in done.stdout
+    assert os.listdir(marks) == []

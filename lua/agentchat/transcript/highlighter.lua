@@ -122,7 +122,7 @@ local function split(chat, id, text)
     if begins or not text.section then begin_section(chat, text, first + i - 1) end
   end
   text.next = set_region(chat.buf, text.next, last, last, text.open)
-  return true
+  return rows_of(chat.buf, text.next) == last -- else the buffer ends before it
 end
 
 local function split_all(chat, id, text, pause)

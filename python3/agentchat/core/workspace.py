@@ -93,8 +93,10 @@ class Command:
     confine: bool = False
     """Whether it runs in a sandbox, if the user wants one."""
     own: bool = False
-    """Whether the program belongs to the plugin. It runs on the user's machine even if the
-    workspace is on another one; then it sees only its input."""
+    """Whether it is a program of the plugin, like ``git`` for a diff. It is looked up outside of
+    the workspace and gets few variables, and the project's settings name nothing that it runs. One
+    with a path runs on the user's machine even if the workspace is on another one; then it sees
+    only its input."""
     network: bool = False
     """Whether it gets the network where commands have none otherwise, as in an overlay."""
 

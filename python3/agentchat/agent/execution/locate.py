@@ -194,7 +194,7 @@ async def _parse_command(
     """Return the parts of a command, and the fingerprints of what it would run."""
     if command is None:
         return None, ()
-    script = await parse_shell(command)
+    script = await parse_shell(command, workspace.root)
     commands = [part.texts for part in script.parts if part.words]
     return script, await workspace.fingerprint(commands, command, cwd)
 

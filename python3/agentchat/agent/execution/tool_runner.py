@@ -60,6 +60,7 @@ FORMAT_SECONDS = 2.0
 GUIDE = "manual_guide"
 """Among the details of an undo that is impossible: what the user can do by hand."""
 STAGED = "Staged as a preview - nothing has been changed yet."
+NOT_STAGED = "The call ran, but its preview could not be staged: {}"
 
 
 class ToolRunner:
@@ -134,15 +135,29 @@ class ToolRunner:
                 ready, context, lambda: _run_safely(call.tool, call.arguments, context)
             )
         result = _with_change(result, changed or _staged_files(result, staged))
-        await self._previews.stage(call, staged, in_overlay=in_overlay)
         if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
-        heading = STAGED if any(not change.is_standing for change in staged) else ""
+        heading, result = await self._stage(call, staged, result, in_overlay)
         answer = self.make_result(call.call.id, call.tool.name, result, heading)
         is_staged = in_overlay or not changed
         answer = await with_diff(answer, result.change, is_staged=is_staged)
         processor = self._toolbox.result_processor
         return answer if processor is None else await self._process(answer, processor, context)
+
+    async def _stage(
+        self, call: ValidCall, staged: list[StagedPreview], result: ToolOutput, in_overlay: bool
+    ) -> tuple[str, ToolOutput]:
+        """Stage what a call left; return the heading of its result, and the result.
+
+        The call ran, so a preview that cannot be made is an error that says so.
+        """
+        try:
+            await self._previews.stage(call, staged, in_overlay=in_overlay)
+        except Exception as error:
+            log.exception("a preview of %s could not be staged", call.tool.name)
+            text = f"{result.text}\n{NOT_STAGED.format(str(error) or type(error).__name__)}"
+            return "", replace(result, text=text, is_error=True)
+        return STAGED if any(not change.is_standing for change in staged) else "", result
 
     async def try_call(self, ready: ReadyCall) -> TriedCall:
         """Run a command in an empty overlay and return what it did; raises ToolError."""

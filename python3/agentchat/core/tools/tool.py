@@ -188,6 +188,8 @@ class StagedPreview:
     is_standing: bool = False
     """Whether it is a handler that stays: it is resolved many times, and only when nothing else is
     pending."""
+    is_gone: Callable[[], bool] = lambda: False
+    """Whether what would carry it out has ended: such a handler is offered no longer."""
 
 
 class ToolFinder(Protocol):

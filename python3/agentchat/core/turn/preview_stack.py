@@ -34,6 +34,8 @@ class Preview(StagedPreview):
     """Whether applying it may change anything; approving a plan does not."""
     in_overlay: bool = False
     """Whether it changes the overlay of the workspace instead of the workspace."""
+    from_destructive: bool = False
+    """Whether the tool that staged it is marked destructive."""
 
     @property
     def ordinary(self) -> bool:
@@ -41,10 +43,20 @@ class Preview(StagedPreview):
         return bool(self.targets) and all(target.ordinary for target in self.targets)
 
     @property
+    def is_callback(self) -> bool:
+        """Whether applying it runs a function of its tool: no file of it is known."""
+        return self.make is None and not self.targets
+
+    @property
+    def shows_effect(self) -> bool:
+        """Whether the user sees what applying it would do, beyond its label."""
+        return self.preview.change is not None or bool(self.preview.text.strip())
+
+    @property
     def destructive(self) -> bool:
-        """Whether applying it deletes a file."""
+        """Whether applying it deletes a file, or its tool is marked destructive."""
         files = self.preview.change.files if self.preview.change is not None else ()
-        return any(file.letter == "D" for file in files)
+        return self.from_destructive or any(file.letter == "D" for file in files)
 
 
 def make_preview(
@@ -92,6 +104,8 @@ class PreviewStack:
 
     @property
     def _standing(self) -> Preview | None:
+        if self.tool_handler is not None and self.tool_handler.is_gone():
+            self.tool_handler = None
         return self.standing or self.tool_handler
 
     def replace(self, preview: Preview) -> None:

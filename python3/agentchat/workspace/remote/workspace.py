@@ -25,7 +25,7 @@ from agentchat.core.workspace import (
 )
 from agentchat.rpc.frames import Disconnected
 from agentchat.rpc.peer import OnProgress
-from agentchat.workspace.process import run
+from agentchat.workspace.process import programs, run
 from agentchat.workspace.process.run import Capture
 from agentchat.workspace.process.sandbox import OFF
 from agentchat.workspace.remote.client import StartError, WorkspaceClient
@@ -168,10 +168,11 @@ class RemoteWorkspace:
 
         A program of the plugin runs on this machine, if it needs nothing but its input.
         """
-        if command.own and command.stdin is None:
-            raise ToolError(f"{command.argv[0]} is not on {self.host}.")
-        if command.own:
-            return await run.run(command, on_output)
+        if command.own and "/" in command.argv[0]:
+            if command.stdin is None:
+                raise ToolError(f"{command.argv[0]} is not on {self.host}.")
+            with programs.prepare(command, root="") as prepared:
+                return await run.run(prepared, on_output)
         capture = Capture(command.capture, command.overflow)
         try:
             exit = await self._run(command, _call_both(capture.add, on_output))

@@ -231,12 +231,14 @@ class ToolServer:
         return asdict(result_of(value, definition.spec.name))
 
     def _resolve(self, params: Mapping[str, Any]) -> Any:
-        """Apply or reject a preview; forget it if that succeeds."""
+        """Apply or reject a preview; forget it when it is rejected, or applied without an error."""
         callbacks = self._previews.get(params["preview"])
         if callbacks is None:
             raise ToolError(GONE)
         context = Context(params["cwd"], params["call_id"])
         _enter(context.cwd)
+        if params["action"] == "reject" and not params["standing"]:
+            del self._previews[params["preview"]]  # it is gone even if this fails
         value = _value(callbacks[params["action"]], {}, context, params["reason"], params["extra"])
         answer = None if value is None else asdict(result_of(value, params["name"]))
         if not params["standing"]:
