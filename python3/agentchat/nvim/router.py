@@ -189,7 +189,10 @@ class Router:
         self._lua.call("host.ready", versions)
 
     def _open_tool_sources(self, config: Path, trust: Path) -> ToolSources:
-        return ToolSources(NvimToolsView(self._lua), config, trust, self._lua_tools)
+        view = NvimToolsView(self._lua, lambda root: self._mcp_commands.follow(root))
+        sources = ToolSources(view, config, trust, self._lua_tools)
+        self._mcp_commands = McpCommands(self._lua, sources.servers)
+        return sources
 
     def _declare_tools(self, payload: Payload) -> None:
         """Replace the tools that Lua has registered, in every chat."""
@@ -197,7 +200,7 @@ class Router:
         self._tool_sources.reload(all_files=False)
 
     async def _run_mcp(self, payload: Payload) -> None:
-        await McpCommands(self._lua, self._tool_sources.servers).run(payload)
+        await self._mcp_commands.run(payload)
 
     def _serve(self, payload: Payload) -> None:
         self._agents = AgentConnections(self, self._state.agent_sockets)
