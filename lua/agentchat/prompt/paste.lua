@@ -9,6 +9,14 @@ local api = vim.api
 local FOLDER_MODE, FILE_MODE = tonumber('700', 8), tonumber('600', 8)
 local SECONDS = 5
 
+--- The byte after the first word of a text: before a blank that no backslash escapes.
+local function end_of_word(text)
+  for stop in text:gmatch('()%s') do
+    if text:sub(stop - 1, stop - 1) ~= '\\' then return stop end
+  end
+  return #text + 1
+end
+
 --- The words of what a terminal sends for dropped files: quoted, escaped, or as URLs.
 local function words(text)
   local out, rest = {}, vim.trim(text)
@@ -18,10 +26,7 @@ local function words(text)
       word, after = rest:match('^"([^"]*)"%s*(.*)$')
     end
     if not word then
-      local stop = rest:find('%f[%s]%s') or #rest + 1
-      while rest:sub(stop - 1, stop - 1) == '\\' do
-        stop = rest:find('%s', stop + 1) or #rest + 1
-      end
+      local stop = end_of_word(rest)
       word, after = rest:sub(1, stop - 1):gsub('\\(.)', '%1'), vim.trim(rest:sub(stop))
     end
     table.insert(out, word)
