@@ -170,6 +170,10 @@ class BuffersWorkspace:
         """Return the variables that programs there have by default."""
         return await self._inner.environment()
 
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``."""
+        return await self._inner.repository_programs(cwd)
+
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
