@@ -74,6 +74,7 @@ from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.lua_tools import LuaTools
 from agentchat.nvim.mcp_commands import McpCommands
 from agentchat.nvim.open_chat import EVENTS, OpenChat
+from agentchat.nvim.render.diff_marks import CHANGE, diff_marks
 from agentchat.nvim.render.syntax import code_marks
 from agentchat.nvim.tools_view import NvimToolsView
 from agentchat.workspace.overlay.folder import sweep
@@ -188,7 +189,10 @@ class Router:
         self._lua.call("host.ready", versions)
 
     def _open_tool_sources(self, config: Path, trust: Path) -> ToolSources:
-        return ToolSources(NvimToolsView(self._lua), config, trust, self._lua_tools)
+        view = NvimToolsView(self._lua, lambda root: self._mcp_commands.follow(root))
+        sources = ToolSources(view, config, trust, self._lua_tools)
+        self._mcp_commands = McpCommands(self._lua, sources.servers)
+        return sources
 
     def _declare_tools(self, payload: Payload) -> None:
         """Replace the tools that Lua has registered, in every chat."""
@@ -196,7 +200,7 @@ class Router:
         self._tool_sources.reload(all_files=False)
 
     async def _run_mcp(self, payload: Payload) -> None:
-        await McpCommands(self._lua, self._tool_sources.servers).run(payload)
+        await self._mcp_commands.run(payload)
 
     def _serve(self, payload: Payload) -> None:
         self._agents = AgentConnections(self, self._state.agent_sockets)
@@ -285,7 +289,11 @@ class Router:
         return render_markdown(read_history(records), title)
 
     async def _highlight(self, payload: Payload) -> None:
-        rows = await asyncio.to_thread(code_marks, payload["lines"], payload["language"])
+        lines, language = payload["lines"], payload["language"]
+        if language == CHANGE:
+            rows = await asyncio.to_thread(diff_marks, lines)
+        else:
+            rows = await asyncio.to_thread(code_marks, lines, language)
         self._lua.call("code.answer", payload["request"], rows)
 
     def _list_saved(self, cwd: str, words: str) -> list[SavedChat]:

@@ -168,7 +168,7 @@ def stage_call(name: str, preview: DryRunResult, context: ToolContext) -> ToolOu
     lines += preview.notes
     if earlier is not None:
         lines.append(f"The preview is now {staged.label}.")
-    return ToolOutput("\n".join(lines), details={"files": list(change.paths)})
+    return ToolOutput("\n".join(lines), details={"files": list(change.paths)}, change=change)
 
 
 def _would_line(file: FileChange) -> str:
