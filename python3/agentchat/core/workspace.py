@@ -210,6 +210,12 @@ class Workspace(Protocol):
     async def environment(self) -> Mapping[str, str]:
         """Return the variables that programs there have by default."""
 
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``: names of settings.
+
+        Settings of the user's own files do not count.
+        """
+
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
@@ -286,6 +292,10 @@ class WrappedWorkspace:
     async def environment(self) -> Mapping[str, str]:
         """Return the variables that programs there have by default."""
         return await self._inner.environment()
+
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``."""
+        return await self._inner.repository_programs(cwd)
 
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
