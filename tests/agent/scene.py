@@ -16,6 +16,7 @@ from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.session import Session
+from agentchat.agent.session_parts import SessionParts
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import UserError
 from agentchat.core.frontend import Frontend
@@ -230,18 +231,20 @@ class Scene:
         self.chat = chat or a_chat(*tools)
         self.workspace = workspace or LocalWorkspace(str(folder))
         self.session = Session(
-            self.chat,
-            workspace=self.workspace,
-            view=self.screen,
-            journal=self.journal,
-            results=ResultStore(folder),
-            model=agent or self,
-            max_parallel=10,
-            frontend=frontend,
-            rule_store=rule_store,
-            tool_files=tool_files,
-            skills=skills,
-            agent=agent,
+            SessionParts(
+                chat=self.chat,
+                workspace=self.workspace,
+                view=self.screen,
+                journal=self.journal,
+                results=ResultStore(folder),
+                model=agent or self,
+                max_parallel=10,
+                frontend=frontend,
+                rule_store=rule_store,
+                tool_files=tool_files,
+                skills=skills,
+                agent=agent,
+            )
         )
 
     def current(self) -> ScriptedModel:

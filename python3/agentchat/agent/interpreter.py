@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from agentchat.agent.accounts import Accounts
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
+from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments, with_diff
 from agentchat.agent.message_queue import MessageQueue
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.preparation import Preparation
@@ -354,7 +354,8 @@ class Interpreter:
             if failed:
                 title = resolution_line(label, effect.action, True, effect.extent, cancelled)
                 self._view.update_block(call.id, ToolBlock(title=title))
-        return self._runner.make_result(call.id, call.name, _with_reason(result, effect.reason))
+        answer = self._runner.make_result(call.id, call.name, _with_reason(result, effect.reason))
+        return await with_diff(answer, result.change)
 
     async def _record(self, effect: e.Record) -> Message:
         message = effect.message

@@ -18,6 +18,7 @@ from agentchat.agent.prompts.command_files import CommandFiles
 from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
+from agentchat.agent.session_parts import SessionParts
 from agentchat.app.settings import Settings, parse_tool_options
 from agentchat.app.state import State
 from agentchat.app.tool_sources import ToolSources
@@ -140,31 +141,33 @@ class ChatBuilder:
         chat.history = journal.restored.history
         local_root = None if self._workspace.host else Path(root)
         session = Session(
-            chat,
-            workspace=self._workspace,
-            view=self._view,
-            journal=journal,
-            results=ResultStore(state.folder / "results" / self._uuid),
-            model=agent or models,
-            max_parallel=settings.max_parallel,
-            frontend=frontend,
-            rule_store=rule_store,
-            tool_files=tool_sources,
-            ledger=UsageLedger(state.folder),
-            turn_model=models,
-            skills=Skills(
-                local_root, state.config, Path.home(), trust=state.trust_file, registry=registry
-            ),
-            commands=SlashCommands(
-                CommandFiles(local_root, state.config), tool_sources.prompts(self._uuid)
-            ),
-            overlay=open_overlay(
-                self._workspace,
-                state.folder / OVERLAYS / self._uuid,
-                settings,
-                state.guarded(settings),
-            ),
-            agent=agent,
+            SessionParts(
+                chat=chat,
+                workspace=self._workspace,
+                view=self._view,
+                journal=journal,
+                results=ResultStore(state.folder / "results" / self._uuid),
+                model=agent or models,
+                max_parallel=settings.max_parallel,
+                frontend=frontend,
+                rule_store=rule_store,
+                tool_files=tool_sources,
+                ledger=UsageLedger(state.folder),
+                turn_model=models,
+                skills=Skills(
+                    local_root, state.config, Path.home(), trust=state.trust_file, registry=registry
+                ),
+                commands=SlashCommands(
+                    CommandFiles(local_root, state.config), tool_sources.prompts(self._uuid)
+                ),
+                overlay=open_overlay(
+                    self._workspace,
+                    state.folder / OVERLAYS / self._uuid,
+                    settings,
+                    state.guarded(settings),
+                ),
+                agent=agent,
+            )
         )
         return ChatParts(
             chat=chat,

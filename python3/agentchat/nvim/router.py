@@ -74,6 +74,7 @@ from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.lua_tools import LuaTools
 from agentchat.nvim.mcp_commands import McpCommands
 from agentchat.nvim.open_chat import EVENTS, OpenChat
+from agentchat.nvim.render.diff_marks import CHANGE, diff_marks
 from agentchat.nvim.render.syntax import code_marks
 from agentchat.nvim.tools_view import NvimToolsView
 from agentchat.workspace.overlay.folder import sweep
@@ -288,7 +289,11 @@ class Router:
         return render_markdown(read_history(records), title)
 
     async def _highlight(self, payload: Payload) -> None:
-        rows = await asyncio.to_thread(code_marks, payload["lines"], payload["language"])
+        lines, language = payload["lines"], payload["language"]
+        if language == CHANGE:
+            rows = await asyncio.to_thread(diff_marks, lines)
+        else:
+            rows = await asyncio.to_thread(code_marks, lines, language)
         self._lua.call("code.answer", payload["request"], rows)
 
     def _list_saved(self, cwd: str, words: str) -> list[SavedChat]:

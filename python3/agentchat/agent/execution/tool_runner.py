@@ -6,16 +6,23 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from agentchat.agent.execution.checkpoints import Checkpoints
-from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, LocatedWorkspace
+from agentchat.agent.execution.journaled_workspace import (
+    JournaledWorkspace,
+    LocatedWorkspace,
+    TakeChange,
+    ignore_change,
+)
 from agentchat.agent.execution.locate import locate_call
 from agentchat.agent.execution.overlay_command import add_remarks, apply_overlay
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
+from agentchat.core.diff.changeset import ChangeSet, FileChange, combine_all
+from agentchat.core.diff.diff_text import count_text, diff_lines_of
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.frontend import Frontend
 from agentchat.core.limits import LONGEST_ERROR
@@ -110,9 +117,16 @@ class ToolRunner:
         """
         call = ready.call
         staged: list[StagedPreview] = []
+        changed: list[FileChange] = []
         in_overlay = ready.decision.in_overlay
         context = self._context(
-            call, staged.append, ready.preview, ready.target, in_overlay=in_overlay, shown=shown
+            call,
+            staged.append,
+            ready.preview,
+            ready.target,
+            in_overlay=in_overlay,
+            shown=shown,
+            on_applied=lambda change: changed.extend(change.files),
         )
         if in_overlay:
             result = await self._run_in_overlay(ready, context)
@@ -120,10 +134,13 @@ class ToolRunner:
             result = await self._checkpoints.run(
                 ready, context, lambda: _run_safely(call.tool, call.arguments, context)
             )
+        result = _with_change(result, changed or _staged_files(result, staged))
         if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
         heading, result = await self._stage(call, staged, result, in_overlay)
         answer = self.make_result(call.call.id, call.tool.name, result, heading)
+        is_staged = in_overlay or not changed
+        answer = await with_diff(answer, result.change, is_staged=is_staged)
         processor = self._toolbox.result_processor
         return answer if processor is None else await self._process(answer, processor, context)
 
@@ -173,6 +190,7 @@ class ToolRunner:
         else:
             workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
             await apply_overlay(self._overlay, workspace, preview.change)
+            tried = await with_diff(tried, preview.change)
         if preview.headline:
             return replace(tried, text=f"{tried.text}\n{preview.headline}")
         return tried
@@ -193,6 +211,7 @@ class ToolRunner:
         if ready.target.command is None:
             return result
         changed = await self._overlay.update()
+        result = _with_change(result, changed)
         return add_remarks(result, changed, network=ready.target.network)
 
     async def dry_run(self, call: ValidCall, target: CallTarget) -> DryRunResult:
@@ -322,6 +341,7 @@ class ToolRunner:
         *,
         in_overlay: bool = False,
         shown: bool = True,
+        on_applied: TakeChange = ignore_change,
     ) -> ToolContext:
         def progress(text: str) -> None:
             if shown:
@@ -334,13 +354,19 @@ class ToolRunner:
 
         located = target.targets_by_path if target is not None else {}
         workspace = (
-            LocatedWorkspace(self._overlay, located)
+            LocatedWorkspace(self._overlay, located, on_applied)
             if in_overlay and self._overlay is not None
-            else JournaledWorkspace(self._workspace, self._journal, call.call.id, located=located)
+            else JournaledWorkspace(
+                self._workspace,
+                self._journal,
+                call.call.id,
+                located=located,
+                on_applied=on_applied,
+            )
         )
         rules = self._policy.rules
         return ToolContext(
-            workspace=cast("Workspace", workspace),
+            workspace=workspace,
             cwd=self._workspace.root,
             call_id=call.call.id,
             progress=progress,
@@ -370,6 +396,34 @@ async def parse_arguments(tool: Tool, given: Mapping[str, Any]) -> Any:
     except Exception as error:
         log.exception("%s could not check its arguments", tool.name)
         raise _failure(tool, error) from error
+
+
+async def with_diff(
+    result: ToolResult, change: ChangeSet | None, *, is_staged: bool = False
+) -> ToolResult:
+    """Return a result with what its call changed in files, as the chat shows it.
+
+    Args:
+        is_staged: nothing is changed yet, the user decides later.
+    """
+    if change is None or change.changes_nothing:
+        return result
+    # Comparing large files takes a while.
+    lines, counts = await asyncio.to_thread(lambda: (diff_lines_of(change), count_text(change)))
+    counts = f"{counts} staged" if is_staged else counts
+    return replace(result, diff=mask_secrets("\n".join(lines)), counts=counts)
+
+
+def _staged_files(result: ToolOutput, staged: Sequence[StagedPreview]) -> tuple[FileChange, ...]:
+    """Return what a call has staged, unless it says itself what it would change."""
+    changes = [each.preview.change for each in staged if result.change is None]
+    return tuple(file for change in changes if change is not None for file in change.files)
+
+
+def _with_change(result: ToolOutput, changed: Sequence[FileChange]) -> ToolOutput:
+    """Return the output of a call with what it changed, if it did."""
+    change = combine_all(changed)
+    return replace(result, change=change) if change.files else result
 
 
 def as_result(output: Any) -> ToolOutput:

@@ -197,6 +197,11 @@ class RemoteWorkspace:
         variables: dict[str, str] = await self.request("environment")
         return variables
 
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``."""
+        names: list[str] = await self.request("repository_programs", cwd=cwd)
+        return names
+
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
