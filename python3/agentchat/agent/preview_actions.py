@@ -76,11 +76,11 @@ class PreviewActions:
     def resolve(self, command: ResolveCommand) -> None:
         """Apply or discard the newest preview: the user's command is the consent."""
         pending = self._stack.newest()
-        if pending is not None and self._approvals.asks_about(pending):
-            choice: Choice = "accept" if command.action == "apply" else "reject"
-            response = ApprovalResponse(choice, command.reason, hunk_decisions=command.hunks)
-            self._approvals.answer_open(response)
-        elif len(self._stack) == 0 or pending is None:
+        choice: Choice = "accept" if command.action == "apply" else "reject"
+        response = ApprovalResponse(choice, command.reason, hunk_decisions=command.hunks)
+        if pending is not None and self._approvals.answer_about(pending, response):
+            return
+        if len(self._stack) == 0 or pending is None:
             self._view.notify("warn", NOTHING)
         elif command.action == "apply" and not _is_shown(pending, command.seen):
             self._view.notify("warn", NOT_SHOWN)

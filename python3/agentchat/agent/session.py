@@ -359,7 +359,7 @@ class Session:
             self._model,
             running=self._in_turn or self._jobs.busy,
             asking=self._frontend is not None and self._frontend.asking,
-            request=self.approvals.request,
+            requests=self.approvals.count,
         )
         self._view.show_status(status)
 
