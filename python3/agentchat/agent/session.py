@@ -18,6 +18,7 @@ from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
 from agentchat.agent.code_inserts import CodeInserts
 from agentchat.agent.compaction import CompactionCommands
+from agentchat.agent.execution.isolated_runs import IsolatedRuns
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
@@ -47,7 +48,7 @@ from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
 from agentchat.core.tools.todo import parse_todo
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
-from agentchat.core.turn.loop import TurnEnd, turn
+from agentchat.core.turn.loop import TurnEnd, internal_error_message, turn
 from agentchat.core.turn.validate import model_schema
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
@@ -83,6 +84,7 @@ class Session:
         tool_files: ToolFiles | None = None,
         ledger: Ledger | None = None,
         overlay: OverlayWorkspace | None = None,
+        isolated: IsolatedRuns | None = None,
         agent: ExternalAgent | None = None,
         commands: SlashCommands | None = None,
         turn_model: TurnModel | None = None,
@@ -90,6 +92,8 @@ class Session:
     ) -> None:
         self.chat = chat
         self._workspace = workspace
+        self._isolated = isolated or IsolatedRuns(None)
+        chat.policy.has_overlay = not self._isolated.why_impossible()
         self._view = view
         self._journal = journal
         self._model = model
@@ -104,9 +108,7 @@ class Session:
         self._expander = PromptExpander(self.commands, workspace, turn_model)
         self.rules_files = RulesFiles(workspace)
         self.tools = ChatTools(chat, view, journal, tool_files)
-        self._preparation = Preparation(
-            chat, workspace, self.tools, self.rules_files, skills, self._begin_stage
-        )
+        self._preparation = Preparation(chat, workspace, self.tools, self.rules_files, skills)
         self._queue = MessageQueue(
             view=view,
             preparation=self._preparation,
@@ -158,6 +160,7 @@ class Session:
             policy=chat.policy,
             todo=chat.todo,
             overlay=overlay,
+            isolated=self._isolated,
             frontend=self._frontend,
         )
         self._undo_commands = UndoCommands(
@@ -174,6 +177,7 @@ class Session:
             previews=previews,
             view=view,
             background=self._background,
+            add_command=self._add_command,
             observer=self,
         )
         self._interpreter = Interpreter(
@@ -182,6 +186,7 @@ class Session:
             runner=runner,
             previews=previews,
             approvals=self.approvals,
+            stage=self._stage,
             queue=self._queue,
             touch=self.rules_files.touch,
             preparation=self._preparation,
@@ -348,6 +353,7 @@ class Session:
         await self._warm_up.close()
         await self._background.close(CLOSE_SECONDS)
         await self._stage.close()
+        await self._isolated.close()
 
     # --- the parts of the chat report here --------------------------------------------------------
 
@@ -412,9 +418,6 @@ class Session:
         self._journal.record_todo(self.chat.todo.items)
         self._view.show_todo(self.chat.todo.items)
 
-    async def _begin_stage(self) -> None:
-        await self._stage.begin_turn()
-
     async def _make_schemas(self) -> None:
         """Make what the first request says of the tools; later ones have it already."""
         tools = self.chat.toolset.offered()
@@ -428,16 +431,27 @@ class Session:
                 self._view.add_note("error", str(error))
 
     async def _run_turn(self) -> None:
-        self._in_turn = True
+        self._in_turn, end = True, TurnEnd("error")
+        try:
+            self._begin_turn()
+            end = await self._play_turn()
+        except Exception as error:
+            log.exception("the turn failed")
+            end = TurnEnd("error", internal_error_message(error))
+        finally:
+            self._in_turn = False
+            self._end_turn(end)
+
+    def _begin_turn(self) -> None:
         self.chat.turn += 1
         if self._agent is not None:
             self._agent.begin_turn()
         self.refresh()
         self._view.fire_event("AgentTurnStarted", {"turn": self.chat.turn})
-        end = await self._play_turn()
-        await self._end_stage()
+
+    def _end_turn(self, end: TurnEnd) -> None:
+        """Show how the turn ended; what waited for its end can begin."""
         self._expander.end_turn()
-        self._in_turn = False
         if self._agent is not None:
             self._agent.end_turn(self.chat.history, end)
         if self.chat.requested_focus is not None:  # the turn made no request any more
@@ -452,14 +466,6 @@ class Session:
             self._view.restore_prompt()
         self.refresh()
         self._view.fire_event("AgentTurnFinished", {"reason": end.reason})
-
-    async def _end_stage(self) -> None:
-        """Show what the turn staged, whatever ended the turn."""
-        try:
-            await self._stage.end_turn()
-        except Exception as error:
-            log.exception("the staged changes cannot be shown")
-            self._view.add_note("error", f"The staged changes cannot be shown: {error}")
 
     async def _play_turn(self) -> TurnEnd:
         end = TurnEnd("error")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import agentchat
+from agentchat.agent.execution.isolated_runs import IsolatedRuns
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.jobs import BackgroundJobs
@@ -43,9 +44,16 @@ from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.open_chat import NvimTrust, OpenChat
 from agentchat.nvim.settings import Settings, parse_tool_options, read_settings
 from agentchat.nvim.view import NvimView
-from agentchat.nvim.workspaces import OVERLAYS, open_overlay, open_workspace, project_folder
+from agentchat.nvim.workspaces import (
+    ISOLATED,
+    OVERLAYS,
+    open_overlay,
+    open_workspace,
+    project_folder,
+)
 from agentchat.tools.builtin.catalogue import builtin_tools
 from agentchat.tools.custom.registry import CustomRegistry
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 log = logging.getLogger(__name__)
 
@@ -299,12 +307,8 @@ class ChatBuilder:
             commands=SlashCommands(
                 CommandFiles(local_root, state.config), custom_tools.prompts(self._uuid)
             ),
-            overlay=open_overlay(
-                self._workspace,
-                state.folder / OVERLAYS / self._uuid,
-                settings,
-                state.guarded(settings),
-            ),
+            overlay=self._open_overlay(OVERLAYS),
+            isolated=IsolatedRuns(self._open_overlay(ISOLATED)),
             agent=agent,
         )
         return ChatParts(
@@ -316,6 +320,11 @@ class ChatBuilder:
             registry=registry,
             rule_store=rule_store,
         )
+
+    def _open_overlay(self, kind: str) -> OverlayWorkspace | None:
+        folder = self._state.folder / kind / self._uuid
+        guarded = self._state.guarded(self._settings)
+        return open_overlay(self._workspace, folder, self._settings, guarded)
 
     def _restore_model(self, parts: ChatParts) -> None:
         """Ask the model that the user chose for this chat earlier."""

@@ -71,7 +71,7 @@ from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.open_chat import EVENTS, OpenChat
 from agentchat.nvim.render.syntax import code_marks
-from agentchat.nvim.workspaces import OVERLAYS, is_remote
+from agentchat.nvim.workspaces import ISOLATED, OVERLAYS, is_remote
 from agentchat.workspace.overlay.folder import sweep
 
 Payload = Mapping[str, Any]
@@ -170,6 +170,8 @@ class Router:
         )
         self._state.prepare()
         self._start_job("removing old overlays", asyncio.to_thread(sweep, folder / OVERLAYS))
+        old = asyncio.to_thread(sweep, folder / ISOLATED, keeps_changes=False)
+        self._start_job("removing old isolated runs", old)
         self._custom_tools = CustomTools(self._lua, config, self._state.trust_file)
         detach_standard_streams()
         # The normal exit runs the exit handlers, which kill children.

@@ -207,10 +207,14 @@ def open_workspace(
     return BuffersWorkspace(local, NvimBuffers(lua, settings.plain_save))
 
 
+ISOLATED = "isolated"
+"""The folder below the state folder with the overlays of commands that run isolated."""
+
+
 def open_overlay(
     workspace: Workspace, folder: Path, settings: Settings, guarded: Sequence[str]
 ) -> OverlayWorkspace | None:
-    """Return the overlay of a chat in stage mode; ``None`` for a workspace on another machine.
+    """Return an overlay of a chat; ``None`` for a workspace on another machine.
 
     Args:
         folder: where the overlay keeps its files, below the state folder.

@@ -205,7 +205,7 @@ def _may_answer(request: ApprovalRequest, decision: Decision) -> bool:
     asked about with its result, which only the user can judge: of the rules, only one that denies
     counts there.
     """
-    if request.tried is not None:
+    if request.isolated is not None:
         return decision.verdict is Verdict.DENY and decision.reason.kind == "rule"
     doubted = request.decision.reason.kind == "own_verdict"
     return not (doubted and decision.verdict is Verdict.ALLOW)

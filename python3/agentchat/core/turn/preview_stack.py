@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -10,7 +10,10 @@ from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.tools.ports import FileTarget
-from agentchat.core.tools.tool import Extra, StagedPreview, ToolOutput
+from agentchat.core.tools.tool import DryRunResult, Extra, StagedPreview, ToolOutput
+
+Confirm = Callable[[DryRunResult], Awaitable[None]]
+"""Asks the user what applying needs beyond their command; raises ToolError if that is refused."""
 
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
 NO_REASON = "No reason provided"
@@ -34,6 +37,9 @@ class Preview(StagedPreview):
     """Whether applying it may change anything; approving a plan does not."""
     in_overlay: bool = False
     """Whether it changes the overlay of the workspace instead of the workspace."""
+    outside_turns: bool = False
+    """Whether it can only be resolved while no turn runs: a turn works on top of it."""
+    confirm: Confirm | None = None
 
     @property
     def ordinary(self) -> bool:
