@@ -14,8 +14,8 @@ from tests.support.editor import Editor
 
 from agentchat.models.protocols import protocol_class
 from agentchat.models.protocols.options import PROTOCOL_NAMES, ProtocolName
+from agentchat.models.response.body import BodyReader
 from agentchat.models.response.reply import ReplyAssembly
-from agentchat.models.response.stream import BodyReader
 from bench.editors import bench_editor
 from bench.figures import Row, compare
 from bench.pinging import line, module

@@ -20,7 +20,7 @@ from tests.support.model_server import ModelServer
 from tests.support.replies import call, calls, text
 
 from agentchat.core.errors import Unreachable
-from agentchat.core.tools.ports import Command, Workspace
+from agentchat.core.workspace import Command, Workspace
 from agentchat.nvim.render.diff import diff_document
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.overlay.folder import OverlayFolder

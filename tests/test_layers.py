@@ -9,7 +9,7 @@ import pytest
 from scripts import layers
 from scripts.layers import Package, Rule
 
-LEVELS = ("core", "core/turn", "tools models", "agent", "nvim")
+LEVELS = ("core", "core/turn", "core/model", "tools models", "agent", "nvim", "headless")
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,23 @@ WRONG: dict[str, tuple[Rule, dict[str, str], str]] = {
         layers.separate_rooms,
         {"tools/bash.py": "from agentchat.models.sse import x", "models/sse.py": "x = 1"},
         "tools/bash.py:1: import of a room beside: models/sse.py",
+    ),
+    "a face on another": (
+        layers.separate_rooms,
+        {
+            "headless/chat.py": "import agentchat.nvim.view",
+            "nvim/view.py": "import re",
+        },
+        "headless/chat.py:1: import of a room beside: nvim/view.py",
+    ),
+    "a module with a level of its own": (
+        layers.downward_imports,
+        {
+            "core/model.py": "import agentchat.core.turn.loop\nimport agentchat.core.errors",
+            "core/turn/loop.py": "import agentchat.core.model",
+            "core/errors.py": "",
+        },
+        "core/turn/loop.py:1: import of a folder not below: core/model.py",
     ),
     "a folder that nobody placed": (
         layers.known_folders,

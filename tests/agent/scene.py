@@ -17,11 +17,12 @@ from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.session import Session
+from agentchat.agent.session_parts import SessionParts
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import UserError
+from agentchat.core.frontend import Frontend
 from agentchat.core.messages import Reply, ToolResult
-from agentchat.core.tools.model import ModelRequest, Piece, TextDelta
-from agentchat.core.tools.ports import Frontend
+from agentchat.core.model import ModelRequest, Piece, TextDelta
 from agentchat.core.tools.todo import TodoItem
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
@@ -238,20 +239,22 @@ class Scene:
         self.chat = chat or a_chat(*tools)
         self.workspace = workspace or LocalWorkspace(str(folder))
         self.session = Session(
-            self.chat,
-            workspace=self.workspace,
-            view=self.screen,
-            journal=self.journal,
-            results=ResultStore(folder),
-            model=agent or self,
-            max_parallel=10,
-            frontend=frontend,
-            rule_store=rule_store,
-            tool_files=tool_files,
-            skills=skills,
-            agent=agent,
-            overlay=overlay,
-            isolated=isolated,
+            SessionParts(
+                chat=self.chat,
+                workspace=self.workspace,
+                view=self.screen,
+                journal=self.journal,
+                results=ResultStore(folder),
+                model=agent or self,
+                max_parallel=10,
+                frontend=frontend,
+                rule_store=rule_store,
+                tool_files=tool_files,
+                skills=skills,
+                agent=agent,
+                overlay=overlay,
+                isolated=isolated or IsolatedRuns(None),
+            )
         )
 
     def current(self) -> ScriptedModel:

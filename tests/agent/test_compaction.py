@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentchat.core.messages import Note, Reply, ToolCall, ToolResult, Usage
-from agentchat.core.tools.model import ModelRequest, Piece
+from agentchat.core.model import ModelRequest, Piece
 from agentchat.journal.file import journal_path
 from agentchat.journal.index import fork_chat
 from agentchat.journal.log_text import render_log

@@ -7,11 +7,21 @@ from pathlib import Path
 
 from agentchat.agent.preview_actions import NOT_SHOWN, ResolveCommand, ShownPreview
 from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.errors import ToolError
 from agentchat.core.messages import Reply
-from agentchat.core.tools.tool import DryRunResult, StagedPreview, Tool, ToolContext, ToolOutput
+from agentchat.core.tools.tool import (
+    DryRunResult,
+    Hooks,
+    StagedPreview,
+    Tool,
+    ToolContext,
+    ToolOutput,
+    UndoCall,
+)
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText, change_hash
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.journal.records import DecisionMade
+from agentchat.core.workspace import FileTarget
+from agentchat.journal.records import DecisionMade, UndoOffered
 from tests.agent.scene import Scene
 from tests.core.turn.world import Given, a_call, a_tool, calls
 
@@ -173,7 +183,7 @@ async def test_what_is_kept_of_a_preview_is_what_the_chat_says(tmp_path: Path) -
     scene.session.preview_actions.resolve(ResolveCommand("apply", hunks=(no,)))
     await resolved(scene)
     await scene.screen.until(lambda: bool(scene.screen.notes))
-    assert scene.screen.notes[-1][1].startswith("Accept: 1 of 2 hunks in 1 file [Stage]\n")
+    assert scene.screen.notes[-1][1] == "Accept: 1 of 2 hunks in 1 file [Stage]"
 
 
 async def test_a_command_of_the_user_is_a_decision_in_the_journal_once(tmp_path: Path) -> None:
@@ -224,3 +234,52 @@ async def test_no_remembered_answer_covers_a_preview_of_hidden_characters(tmp_pa
     scene = Scene(tmp_path, [call, DONE], staging(path, 5))
     await scene.play()
     assert scene.screen.staged[0].scope is None
+
+
+async def test_an_older_preview_that_cannot_be_rebased_does_not_undo_the_newer_one(
+    tmp_path: Path,
+) -> None:
+    scene, path = await staged(tmp_path, 5, 30)
+    older = scene.screen.staged[1]
+    workspace = scene.workspace
+    read = workspace.read
+
+    async def failing(path: str, limit: int | None = None, start: int = 0) -> bytes:
+        if "LINE 30" in Path(path).read_text():
+            raise ToolError("The connection is lost.")
+        return await read(path, limit, start)
+
+    workspace.read = failing  # type: ignore[method-assign]
+    scene.resolve("apply")
+    await resolved(scene)
+    assert scene.screen.named("AgentPreviewResolved")[0]["status"] == "success"
+    assert path.read_text() == BEFORE.replace("line 30\n", "LINE 30\n")
+    assert [one.id for one in scene.screen.staged] == [older.id]
+    assert not [text for level, text in scene.screen.notes if level == "error"]
+
+
+async def test_a_preview_that_cannot_be_staged_loses_no_undo_of_its_call(tmp_path: Path) -> None:
+    lost = DryRunResult(ChangeSet((FileChange("/w/loop/a", b"", b"x"),)))
+
+    async def apply(reason: str, extra: object) -> None:
+        raise AssertionError
+
+    async def run(arguments: Given, context: ToolContext) -> ToolOutput:
+        context.stage(StagedPreview("Stage: it", "t", apply, preview=lost))
+        return ToolOutput("sent 3 mails")
+
+    async def no_path(path: str) -> FileTarget:
+        raise ToolError("Too many symlinks: /w/loop/a")
+
+    hooks = Hooks(undo=lambda arguments, result: UndoCall("calls them back", tool="t"))
+    tool = replace(a_tool("t", asks=False), steps=(run,), hooks=hooks)
+    scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool)
+    scene.workspace.locate = no_path  # type: ignore[method-assign]
+    await scene.play()
+    assert scene.results()["1"] == (
+        "sent 3 mails\nThe call ran, but its preview could not be staged: "
+        "Too many symlinks: /w/loop/a"
+    )
+    assert [
+        record.description for record in scene.journal.records() if isinstance(record, UndoOffered)
+    ]

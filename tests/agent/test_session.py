@@ -14,7 +14,7 @@ from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.errors import StalePreview, ToolError, Unreachable, UserError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Note, Reply, Usage
-from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, StoppedUsage, TextDelta
+from agentchat.core.model import CallDelta, ModelRequest, Piece, StoppedUsage, TextDelta
 from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Environment, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.core.tools.toolset import Toolset
@@ -432,14 +432,47 @@ async def test_a_discard_says_what_the_producer_says_or_the_usual(tmp_path: Path
         assert len(scene.chat.previews) == 0
 
 
-async def test_a_reject_that_raises_passes_unchanged_and_keeps(tmp_path: Path) -> None:
+async def test_a_reject_that_raises_passes_unchanged_and_the_preview_is_gone(
+    tmp_path: Path,
+) -> None:
     async def fails(reason: str, extra: Any) -> ToolOutput:
         raise RuntimeError("stuck")
 
     scene = Scene(tmp_path, [STAGE, a_resolve("2", "discard"), DONE], Stager(reject=fails).tool)
     await scene.play()
     assert scene.results()["2"] == "stuck"
-    assert len(scene.chat.previews) == 1
+    assert scene.screen.blocks["2"][-2].title == "Failed: x [Stage]"
+    assert scene.screen.named("AgentPreviewResolved")[0]["status"] == "error"
+    assert len(scene.chat.previews) == 0
+    assert scene.screen.staged == []
+
+
+async def test_the_user_can_always_discard(tmp_path: Path) -> None:
+    async def fails(reason: str, extra: Any) -> ToolOutput:
+        raise RuntimeError("stuck")
+
+    scene = Scene(tmp_path, [STAGE, DONE], Stager(reject=fails).tool)
+    await scene.play()
+    scene.resolve("discard")
+    await scene.screen.until(lambda: bool(scene.screen.named("AgentPreviewResolved")))
+    assert len(scene.chat.previews) == 0
+    await scene.screen.until(
+        lambda: scene.screen.notes[-1] == ("error", "Failed: x [Stage]\nstuck")
+    )
+
+
+async def test_a_yolo_chat_applies_a_preview_of_a_harmless_tool_without_a_question(
+    tmp_path: Path,
+) -> None:
+    for destructive in (False, True):
+        stager = Stager()
+        metadata = Metadata(destructive=destructive)
+        script = [STAGE, a_resolve("2"), DONE]
+        scene = Scene(tmp_path, script, replace(stager.tool, metadata=metadata, asks=False))
+        scene.session.set_mode("yolo")
+        answers = ["accept"] if destructive else []
+        await scene.play("go", *answers)
+        assert stager.applied == [("ok", None)]
 
 
 async def test_the_newest_preview_is_resolved_first(tmp_path: Path) -> None:
@@ -466,6 +499,7 @@ async def test_the_users_own_resolve_acts_at_once_and_is_told_at_the_next_reques
     notes = [m for m in scene.model.requests[-1].history.messages if isinstance(m, Note)]
     assert len(notes) == 1
     assert "Reason: No reason provided" in notes[0].text
+    assert ("info", "Accept: x [Stage]") in scene.screen.notes
     assert scene.model.requests[-1].forced is None
 
 

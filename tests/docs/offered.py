@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.core.permissions.policy import MODES
-from agentchat.core.tools.registry import BUILTIN_GROUPS
-from agentchat.tools.builtin.catalogue import BUILTINS
+from agentchat.tools.builtin.catalogue import BUILTIN_GROUPS, BUILTINS
 from tests.support.launch import CHECKOUT, environment, neovim
 
 PROBE = Path(__file__).with_name("probe.lua")

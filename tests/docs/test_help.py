@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from agentchat.core.permissions import sensitive_paths
-from agentchat.core.tools.registry import BUILTIN_GROUPS
 from agentchat.core.tools.tool import Tool
 from agentchat.models.providers import PROVIDERS
-from agentchat.tools.builtin.catalogue import BUILTINS
+from agentchat.tools.builtin.catalogue import BUILTIN_GROUPS, BUILTINS
 from tests.docs import offered
 from tests.docs.page import HELP, index
 from tests.support.launch import CHECKOUT, neovim

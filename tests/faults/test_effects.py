@@ -20,7 +20,7 @@ WRITERS = {
     "journal/ledger.py": "what was spent each day",
     "models/learned.py": "what servers refused",
     "agent/execution/results.py": "results too large for the model",
-    "nvim/chat_factory.py": "the plugin's own folder",
+    "app/state.py": "the plugin's own folder",
     "nvim/router.py": "/dev/null",
     "tools/mcp/oauth.py": "the tokens of logins",
     "tools/mcp/servers.py": "the tokens, at a logout",

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from agentchat.headless.chat import open_chat
+from agentchat.app.settings import read_settings
+from agentchat.app.state import State
+from agentchat.app.unattended_chat import open_chat
 from agentchat.headless.command import main
 from agentchat.headless.output import TextView
 from agentchat.journal.index import list_saved_chats
 from agentchat.journal.writer import JournalWriter
-from agentchat.nvim.chat_factory import State
-from agentchat.nvim.settings import read_settings
 from tests.conftest import connected
 from tests.support.launch import CHECKOUT, environment, init_file, neovim
 from tests.support.model_server import ModelServer
@@ -229,3 +229,22 @@ def test_neovim_without_a_screen_prints_the_turn_and_exits(
     )
     assert done.returncode == code, done.stderr
     assert shown in done.stdout
+
+
+def test_the_program_agentchat_runs_no_program_of_the_project(home: Home) -> None:
+    marks = home.folder / "marks"
+    marks.mkdir(parents=True)
+    for name in ("python3", "readlink", "dirname", "sh"):
+        program = home.project / name
+        program.write_text(f"#!/bin/sh\ntouch {marks}/{name}\n")
+        program.chmod(0o755)
+    path = f".:{home.project}:{os.path.dirname(sys.executable)}:/usr/bin:/bin"
+    done = subprocess.run(
+        [str(CHECKOUT / "bin/agentchat"), "--help"],
+        cwd=home.project,
+        env={**home.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert "usage: python -m agentchat" in done.stdout
+    assert os.listdir(marks) == []

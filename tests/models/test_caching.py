@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentchat.core.messages import History, Reply, ToolCall, ToolResult, Usage, UserText
-from agentchat.core.tools.registry import BUILTIN_GROUPS, Registry
+from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Environment, Extra, Tool, ToolOutput
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
-from agentchat.tools.builtin.catalogue import BUILTINS
+from agentchat.tools.builtin.catalogue import BUILTIN_GROUPS, BUILTINS
 from tests.core.turn.world import a_tool
 from tests.models.protocol_server import Answered, Asked, events, refusal, serving
 

@@ -17,7 +17,7 @@ import pytest
 
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, ToolCall, ToolResult, UserText
-from agentchat.core.tools.model import ModelRequest, Piece, RetryDelay, TextDelta
+from agentchat.core.model import ModelRequest, Piece, RetryDelay, TextDelta
 from agentchat.models.api_key import ApiKey, CommandKey, FixedKey, NoKey
 from agentchat.models.client import ModelClient
 from agentchat.models.http import Timeouts

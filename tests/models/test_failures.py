@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from agentchat.core.messages import Reply
-from agentchat.core.tools.model import Piece, RetryDelay
+from agentchat.core.model import Piece, RetryDelay
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.http import Timeouts
 from agentchat.models.protocols import protocol_class
 from agentchat.models.protocols.options import PROTOCOL_NAMES, ProtocolName
+from agentchat.models.response.body import NOTHING, BodyReader
 from agentchat.models.response.reply import MOST_CHARACTERS, TOO_LARGE, ReplyAssembly
-from agentchat.models.response.stream import EVENT_BYTES, NOTHING, BodyReader, JsonLinesDecoder
+from agentchat.models.response.sse import EVENT_BYTES, JsonLinesDecoder
 from agentchat.models.retry import RetryPolicy
 from tests.models import test_anthropic, test_gemini, test_ollama, test_openai_responses
 from tests.models.notation import C, F, T, Z

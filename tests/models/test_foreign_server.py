@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.messages import Message, Reply, ThinkingPart, ToolResult, UserText
-from agentchat.core.tools.model import ModelRequest, Piece, RetryDelay, TextDelta
+from agentchat.core.model import ModelRequest, Piece, RetryDelay, TextDelta
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.options import PROTOCOL_NAMES, ProtocolName

@@ -18,7 +18,7 @@ from agentchat.core.messages import (
     Usage,
     UserText,
 )
-from agentchat.core.tools.model import ModelRequest, Notice, Piece, ReasoningDelta, TextDelta
+from agentchat.core.model import ModelRequest, Notice, Piece, ReasoningDelta, TextDelta
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.conversation import SKIP_SIGNATURE

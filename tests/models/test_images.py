@@ -9,7 +9,7 @@ import pytest
 
 from agentchat.core.messages import Image, ToolCall, ToolResult, UserText
 from agentchat.core.messages import Reply as ModelReply
-from agentchat.core.tools.model import Notice, Piece
+from agentchat.core.model import Notice, Piece
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.features import NO_IMAGES_NOTICE

@@ -17,7 +17,7 @@ import pytest
 from scripts import local_model, nvim, playback
 
 from agentchat.core.messages import UserText
-from agentchat.core.tools.model import Piece, TextDelta
+from agentchat.core.model import Piece, TextDelta
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.options import ModelOptions, ProtocolName

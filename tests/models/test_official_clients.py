@@ -23,7 +23,7 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.core.tools.model import ModelRequest
+from agentchat.core.model import ModelRequest
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols import protocol_class

@@ -17,7 +17,7 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
+from agentchat.core.model import CallDelta, ModelRequest, Piece, TextDelta
 from agentchat.core.turn.compact import INSTRUCTION
 from agentchat.models.offline import OfflineModel
 from agentchat.models.offline.model import ABOUT, NO_SUMMARY, NOTICE, PENDING

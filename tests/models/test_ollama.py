@@ -17,7 +17,7 @@ from agentchat.core.messages import (
     Usage,
     UserText,
 )
-from agentchat.core.tools.model import ModelRequest, Notice, Piece, TextDelta
+from agentchat.core.model import ModelRequest, Notice, Piece, TextDelta
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.ollama import Ollama, context_size

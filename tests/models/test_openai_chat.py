@@ -19,15 +19,15 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.core.tools.model import Notice, Piece
+from agentchat.core.model import Notice, Piece
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.conversation import NO_RESULT
 from agentchat.models.protocols.features import REASONING_REFUSED
 from agentchat.models.protocols.openai_chat import OpenAIChat, OpenAIChatReader
 from agentchat.models.protocols.options import ModelOptions
+from agentchat.models.response.body import BodyReader
 from agentchat.models.response.reply import ReplyAssembly
-from agentchat.models.response.stream import BodyReader
 from tests.models.notation import D, F, Z
 from tests.models.requests import request, tool
 from tests.support.model_server import ModelServer

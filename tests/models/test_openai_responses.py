@@ -16,7 +16,7 @@ from agentchat.core.messages import (
     Usage,
     UserText,
 )
-from agentchat.core.tools.model import ModelRequest, Notice, Piece, ReasoningDelta
+from agentchat.core.model import ModelRequest, Notice, Piece, ReasoningDelta
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.learned import LearnedServers

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agentchat.core.messages import History, Reply, UserText
-from agentchat.core.tools.model import ModelRequest
+from agentchat.core.model import ModelRequest
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
 from agentchat.models.prices import PriceList

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.messages import Reply, Usage, UserText
-from agentchat.core.tools.model import Model, ModelRequest, Piece, StoppedUsage, TextDelta
+from agentchat.core.model import Model, ModelRequest, Piece, StoppedUsage, TextDelta
 from agentchat.models.prices import PriceList
 from agentchat.models.select import choose_model
 from tests.models.notation import C

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from agentchat.core.messages import Reply, ToolCall
-from agentchat.core.tools.model import CallDelta, ReasoningDelta, TextDelta
+from agentchat.core.model import CallDelta, ReasoningDelta, TextDelta
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.openai_chat import OpenAIChatReader
+from agentchat.models.response.body import NOT_AN_ANSWER, NOTHING, WEB_PAGE, BodyReader
 from agentchat.models.response.reply import CUT_OFF, FILTERED, ReplyAssembly
-from agentchat.models.response.stream import NOT_AN_ANSWER, NOTHING, WEB_PAGE, BodyReader
 from tests.models.notation import ABSENT, C, D, F, T, Z, chunk
 from tests.models.requests import request
 from tests.support.model_server import ModelServer

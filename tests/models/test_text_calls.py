@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import pytest
 
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult, UserText
-from agentchat.core.tools.model import CallDelta, Piece, TextDelta
+from agentchat.core.model import CallDelta, Piece, TextDelta
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.openai_chat import OpenAIChatReader
+from agentchat.models.response.body import BodyReader
 from agentchat.models.response.reply import ReplyAssembly
-from agentchat.models.response.stream import BodyReader
 from tests.models.notation import C, F, T, Z
 from tests.models.requests import request, tool
 from tests.permissions import report

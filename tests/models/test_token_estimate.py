@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agentchat.core.messages import History, Image, Reply, ToolCall, UserText
-from agentchat.core.tools.model import ModelRequest, Notice, Piece
+from agentchat.core.model import ModelRequest, Notice, Piece
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
 from agentchat.models.token_estimate import TokenEstimate, part_sizes

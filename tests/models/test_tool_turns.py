@@ -16,7 +16,7 @@ import pytest
 
 from agentchat.core.context.context import ChatContext, compact, find_cut, find_shortening
 from agentchat.core.messages import History, Message, Reply, Status, ToolResult, UserText
-from agentchat.core.tools.model import ModelRequest, Piece, TextDelta
+from agentchat.core.model import ModelRequest, Piece, TextDelta
 from agentchat.journal.codec import from_fields, to_fields
 from agentchat.journal.records import MessageRecorded
 from agentchat.models.api_key import FixedKey

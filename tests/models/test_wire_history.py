@@ -23,7 +23,7 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.core.tools.model import ModelRequest
+from agentchat.core.model import ModelRequest
 from agentchat.core.tools.toolset import TOOL_SEARCH
 from agentchat.models.protocols import protocol_class
 from agentchat.models.protocols.options import PROTOCOL_NAMES, ProtocolName

@@ -10,8 +10,8 @@ from typing import Any
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.journal.writer import JournalWriter
+from agentchat.nvim.buffers import QUERIES, NvimBuffers
 from agentchat.nvim.lua_api import LuaFunction
-from agentchat.nvim.workspaces import QUERIES, NvimBuffers
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.editor_port import TextForm
 from agentchat.workspace.local import LocalWorkspace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from agentchat.core.tools.ports import UserQuestion
+from agentchat.core.frontend import UserQuestion
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import LuaApi
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from agentchat.core.tools.ports import SandboxSetting
+from agentchat.core.workspace import SandboxSetting
 from agentchat.nvim.health import main, model_lines, stage_line
 
 

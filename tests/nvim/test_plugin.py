@@ -9,6 +9,7 @@ LATE = (
     "anyio", "bs4", "genai_prices", "httpx2", "markdownify", "mcp", "openai", "pathspec", "PIL",
     "pydantic", "pydantic_core", "pygments",
     "agentchat.headless", "agentchat.mcp_server", "agentchat.nvim.health",
+    "agentchat.app.silent_view", "agentchat.app.unattended_chat",
     "agentchat.tools.custom.declaration.definition", "agentchat.tools.custom.process.server",
     "agentchat.tools.mcp.connection",
 )  # fmt: skip

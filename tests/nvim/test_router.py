@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.nvim.chat_factory import State
+from agentchat.app.state import State
 from agentchat.nvim.router import Router
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.tools.ports import Zone
 from agentchat.core.turn.effects import ApprovalResponse
+from agentchat.core.workspace import Zone
 from agentchat.workspace.paths import Paths
 from tests.core.turn.world import a_call, calls
 from tests.permissions.gate import ASK, DONE, RUN, Chat

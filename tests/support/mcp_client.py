@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from mcp import Client, StdioServerParameters, types
 
+from agentchat.app.state import State
 from agentchat.mcp_server.runners import ToolRunners
-from agentchat.nvim.chat_factory import State
 
 from .launch import CHECKOUT, environment
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
-from agentchat.core.tools.ports import (
+from agentchat.core.workspace import (
     AppliedFile,
     Command,
     DirectoryEntry,
@@ -117,6 +117,9 @@ class MemoryWorkspace:
     async def environment(self) -> Mapping[str, str]:
         """Return nothing: there are no programs here."""
         return {}
+
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        return ()
 
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command, Zone
+from agentchat.core.workspace import Command, Zone
 from tests.support.memory_workspace import MemoryWorkspace
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import DryRunResult, Tool, ToolContext, ToolOutput
+from agentchat.core.workspace import Workspace
 from agentchat.workspace.local import LocalWorkspace
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError
-from agentchat.core.tools.ports import Command, DirectoryEntry, ProcessResult, Workspace, Zone
+from agentchat.core.workspace import Command, DirectoryEntry, ProcessResult, Workspace, Zone
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
 from tests.support.memory_workspace import MemoryWorkspace

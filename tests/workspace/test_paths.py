@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Zone
+from agentchat.core.workspace import Zone
 from agentchat.workspace.paths import Paths
 
 

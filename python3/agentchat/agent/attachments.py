@@ -11,8 +11,10 @@ from dataclasses import replace
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.prompts.expanded_prompt import prompt_call
 from agentchat.core.errors import ToolError
+from agentchat.core.frontend import Frontend
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import ToolResult, UserText
+from agentchat.core.permissions.sensitive_paths import SECRET_GLOBS
 from agentchat.core.prompts.definitions import definition_end, definition_pattern
 from agentchat.core.text import mask_secrets
 from agentchat.core.tools.mentions import (
@@ -22,15 +24,19 @@ from agentchat.core.tools.mentions import (
     add_attachments,
     context_mentions,
 )
-from agentchat.core.tools.ports import Command, Frontend, Workspace
 from agentchat.core.tools.tool import ToolContext, ToolOutput, refuse_staging
 from agentchat.core.turn.effects import PromptCall
+from agentchat.core.workspace import Command, Workspace
 from agentchat.tools.builtin import diagnostics, find, grep, read
 
 log = logging.getLogger(__name__)
 
 DIFF_SECONDS = 20.0
-DIFF = ("git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "HEAD")
+DIFF = (
+    "git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textconv",
+    "--ignore-submodules=dirty", "HEAD", "--",
+)  # fmt: skip
+"""What is inside of a submodule is not looked at: its settings are its own."""
 
 
 MOST_DEFINITIONS = 3
@@ -214,7 +220,8 @@ class Attachments:
         return _attachment(context.name, self._shorten(context.text))
 
     async def _attach_diff(self) -> Attachment:
-        command = Command(DIFF, self._workspace.root, timeout=DIFF_SECONDS)
+        paths = (".", *(f":(exclude,icase,glob){pattern}" for pattern in SECRET_GLOBS))
+        command = Command((*DIFF, *paths), self._workspace.root, timeout=DIFF_SECONDS, own=True)
         process = await self._workspace.run(command)
         if process.code != 0:
             problem = process.stderr.decode("utf-8", "replace").strip().partition("\n")[0]

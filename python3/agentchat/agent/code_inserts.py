@@ -9,8 +9,8 @@ from agentchat.agent.execution.previews import Previews
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.text_file import decode, encode, split_lines
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.view import View
+from agentchat.core.workspace import Workspace
 
 SOURCE = "code"
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from agentchat.agent.accounts import Accounts
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
+from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments, with_diff
 from agentchat.agent.message_queue import MessageQueue
 from agentchat.agent.modes.stage import Stage
 from agentchat.agent.permissions.approvals import Approvals
@@ -20,8 +20,8 @@ from agentchat.agent.status import ModelSource
 from agentchat.agent.stream import ReplyStream, show_result
 from agentchat.core.errors import Cancelled, StalePreview, ToolError, UserError
 from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, Usage, UserText
+from agentchat.core.model import ModelRequest, Piece, StoppedUsage
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.model import ModelRequest, Piece, StoppedUsage
 from agentchat.core.tools.tool import ShownArguments, ToolOutput
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
@@ -368,7 +368,8 @@ class Interpreter:
             if failed:
                 title = resolution_line(label, effect.action, True, effect.extent, cancelled)
                 self._view.update_block(call.id, ToolBlock(title=title))
-        return self._runner.make_result(call.id, call.name, _with_reason(result, effect.reason))
+        answer = self._runner.make_result(call.id, call.name, _with_reason(result, effect.reason))
+        return await with_diff(answer, result.change)
 
     async def _record(self, effect: e.Record) -> Message:
         message = effect.message

@@ -9,9 +9,9 @@ from agentchat.agent.chat_tools import ChatTools
 from agentchat.agent.prompts.rules_files import RulesFiles
 from agentchat.agent.prompts.skills import Skills
 from agentchat.core.errors import Unreachable, UserError
-from agentchat.core.tools.ports import SandboxSetting, Workspace
 from agentchat.core.tools.tool import Environment
 from agentchat.core.turn.chat import Chat
+from agentchat.core.workspace import SandboxSetting, Workspace
 
 
 class Preparation:

@@ -178,8 +178,9 @@ class PreviewActions:
         self._previews.record_command(pending, command.action, command.reason)
         result = await self._previews.resolve(pending, command.action, reason)
         line = resolution_line(pending.label, command.action, result.is_error, kept)
-        why = result.text if result.is_error else f"Reason: {reason}"
-        self._view.add_note("error" if result.is_error else "info", f"{line}\n{why}")
+        given = f"Reason: {reason}" if command.reason else ""
+        lines = [line, result.text if result.is_error else given]
+        self._view.add_note("error" if result.is_error else "info", "\n".join(filter(None, lines)))
         note = f"The user ran :AgentResolve {command.action} on the preview {pending.label!r}."
         self._observer.add_note(f"{note} Reason: {reason}\n{result.text}")
 

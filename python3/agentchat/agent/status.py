@@ -7,9 +7,9 @@ from typing import Protocol
 
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.core.errors import UserError
+from agentchat.core.frontend import Diagnostic, Frontend, UserQuestion
 from agentchat.core.messages import Reply
-from agentchat.core.tools.model import Model
-from agentchat.core.tools.ports import Diagnostic, Frontend, UserQuestion
+from agentchat.core.model import Model
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import ChatStatus, Observer
 

@@ -22,12 +22,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agentchat.app.settings import Settings, read_settings
+from agentchat.app.state import find_state
+from agentchat.app.unattended_chat import UnattendedChat, open_chat
 from agentchat.core.errors import UserError
 from agentchat.core.permissions.policy import MODES, parse_mode
-from agentchat.headless.chat import HeadlessChat, find_state, open_chat
-from agentchat.headless.output import JsonView, PlainView, TextView
+from agentchat.headless.output import JsonView, PrintingView, TextView
 from agentchat.journal.file import journal_path
-from agentchat.nvim.settings import Settings, read_settings
 
 DONE, FAILED, USAGE, STOPPED = 0, 1, 2, 130
 STDIN = "-"
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _run(
-    prompt: str, settings: Settings, cwd: str, options: argparse.Namespace, view: PlainView
+    prompt: str, settings: Settings, cwd: str, options: argparse.Namespace, view: PrintingView
 ) -> int:
     state = find_state(os.environ)
     state.prepare()
@@ -84,7 +85,7 @@ def _is_saved(folder: Path, chat: str) -> bool:
         return False
 
 
-async def _play(chat: HeadlessChat, prompt: str, settings: Settings, view: PlainView) -> int:
+async def _play(chat: UnattendedChat, prompt: str, settings: Settings, view: PrintingView) -> int:
     for problem in settings.problems:
         view.notify("warn", problem)
     loop = asyncio.get_running_loop()

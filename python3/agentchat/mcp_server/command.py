@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentchat.headless.chat import find_state
+from agentchat.app.state import find_state
 from agentchat.mcp_server.configs import AGENTS, ServerCommand, configuration
 
 ABOUT = """Offers the tools of agentchat.nvim to an agent in a terminal, on standard input and

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -13,16 +12,15 @@ from typing import Any
 from uuid import uuid4
 
 from agentchat.agent.external.agent import CallAnswer, ExternalAgent
-from agentchat.agent.external.connections import FOLDER
 from agentchat.agent.permissions.rule_store import FILE
+from agentchat.app.settings import read_settings
+from agentchat.app.silent_view import SilentView
+from agentchat.app.state import State
+from agentchat.app.unattended_chat import UnattendedChat, open_chat
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import Image
 from agentchat.core.permissions.policy import NOBODY
-from agentchat.headless.chat import HeadlessChat, open_chat
-from agentchat.headless.output import PlainView
-from agentchat.nvim.chat_factory import State
-from agentchat.nvim.settings import read_settings
 from agentchat.rpc import sockets
 from agentchat.rpc.frames import Disconnected, RemoteError
 from agentchat.rpc.peer import Peer
@@ -79,7 +77,7 @@ class EditorRunner:
 class RulesRunner:
     """Runs calls without a Neovim: what would ask is denied."""
 
-    def __init__(self, chat: HeadlessChat, rules_file: Path) -> None:
+    def __init__(self, chat: UnattendedChat, rules_file: Path) -> None:
         assert chat.agent is not None
         self._rules_file = rules_file
         self._agent: ExternalAgent = chat.agent
@@ -88,7 +86,7 @@ class RulesRunner:
     @classmethod
     async def open(cls, agent: AgentInfo, state: State) -> RulesRunner:
         """Open a chat in the agent's directory; raises UserError."""
-        view = PlainView(sys.stderr, sys.stderr)
+        view = SilentView()
         uuid = str(uuid4())
         chat = await open_chat(uuid, agent.cwd, read_settings({}), state, view, agent.name)
         return cls(chat, state.config / FILE)
@@ -130,7 +128,7 @@ class ToolRunners:
 
     async def _find(self, agent: AgentInfo) -> EditorRunner | RulesRunner:
         if self._editor is None or not self._editor.is_alive:
-            peer = await find_editor(self._state.folder / FOLDER, agent)
+            peer = await find_editor(self._state.agent_sockets, agent)
             self._editor = EditorRunner(peer) if peer is not None else None
         if self._editor is not None:
             return self._editor

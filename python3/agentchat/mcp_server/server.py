@@ -19,14 +19,14 @@ from mcp.server.stdio import stdio_server
 
 import agentchat
 from agentchat.agent.external.agent import CallAnswer
+from agentchat.app.state import State
 from agentchat.core.errors import AgentError
-from agentchat.core.tools.registry import FILES, Registry
+from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Environment, Tool
 from agentchat.core.turn.chat import RESOLVE
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.mcp_server.runners import ToolRunners
-from agentchat.nvim.chat_factory import State
-from agentchat.tools.builtin.catalogue import builtin_tools
+from agentchat.tools.builtin.catalogue import FILES, builtin_tools
 
 PROGRESS_SECONDS = 5.0
 """How often an agent that waits is told so: many give up a call that is silent for a minute."""

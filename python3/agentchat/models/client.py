@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from agentchat.core.errors import ModelError, UserError
 from agentchat.core.messages import FinishReason, Reply
-from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay, StoppedUsage
+from agentchat.core.model import ModelRequest, Notice, Piece, RetryDelay, StoppedUsage
 from agentchat.models.api_key import ApiKey, other_provider
 from agentchat.models.http import (
     ConnectionFailure,
@@ -26,10 +26,10 @@ from agentchat.models.protocols import protocol_class
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.protocols.protocol import Body, WireProtocol
 from agentchat.models.providers import MODELS, PROVIDERS
+from agentchat.models.response.body import BodyReader
 from agentchat.models.response.overflow import is_overflow, window_in
 from agentchat.models.response.refusal import ServerRefusal, explain, one_line, read_refusal
 from agentchat.models.response.reply import ReplyAssembly
-from agentchat.models.response.stream import BodyReader
 from agentchat.models.retry import RetryPolicy, is_worth_retrying, retry_after
 from agentchat.models.token_estimate import TokenEstimate, biggest_part
 

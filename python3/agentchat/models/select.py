@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agentchat.core.errors import UserError
-from agentchat.core.tools.model import Model
+from agentchat.core.model import Model
 from agentchat.models.api_key import ApiKey, CommandKey, FixedKey, NoKey, OnKey
 from agentchat.models.client import ModelClient
 from agentchat.models.http import ConnectionFailure

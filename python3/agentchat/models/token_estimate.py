@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agentchat.core.messages import Message, Note, Reply, Usage, UserText
-from agentchat.core.tools.model import ModelRequest
+from agentchat.core.model import ModelRequest
 from agentchat.core.turn.validate import model_description, model_schema
 
 BYTES_PER_TOKEN = 6.0

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import SEVERITIES, Diagnostic, UserQuestion
+from agentchat.core.frontend import SEVERITIES, Diagnostic, UserQuestion
 from agentchat.nvim.lua_api import LuaApi
 
 UNATTENDED = (

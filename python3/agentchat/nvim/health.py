@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
+from agentchat.app.settings import Settings, read_settings
+from agentchat.app.workspaces import OVERLAYS
 from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.text import escape_hidden_characters
-from agentchat.core.tools.ports import SandboxSetting
+from agentchat.core.workspace import SandboxSetting
 from agentchat.models.offline import OfflineModel
 from agentchat.models.select import choose_model
-from agentchat.nvim.settings import Settings, read_settings
-from agentchat.nvim.workspaces import OVERLAYS
 from agentchat.tools.format import count_summary
 from agentchat.tools.mcp.config import ConfigError, ServerConfig
 from agentchat.tools.mcp.registry import read_configuration

@@ -58,7 +58,7 @@ class LuaRun:
 
 
 class LuaTools:
-    """The registered tools of this Neovim; a ``tools.custom.registry.ToolSource``."""
+    """The registered tools of this Neovim; a ``EditorTools`` of ``app.tool_sources``."""
 
     path = Path("register_tool")
     groups: tuple[Group, ...] = ()

@@ -16,12 +16,15 @@ from agentchat.agent.permissions.rule_drafts import MOST_CALLS, RuleDraft, RuleD
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.agent.preview_actions import PreviewActions, ResolveCommand, ShownPreview
 from agentchat.agent.session import Session
+from agentchat.app.settings import Settings, parse_tool_options, read_settings
+from agentchat.app.tool_sources import ToolSources
+from agentchat.app.workspaces import LocalLeftovers
 from agentchat.core.errors import UserError
 from agentchat.core.tools.mentions import CapturedContext
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
+from agentchat.core.workspace import Workspace
 from agentchat.journal.export import export_journal
 from agentchat.journal.index import list_past_calls
 from agentchat.journal.ledger import UsageLedger
@@ -30,14 +33,11 @@ from agentchat.journal.usage_text import render_usage
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection
 from agentchat.nvim.chat_commands import ChatCommands
-from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.render import listings
 from agentchat.nvim.render.rules import draft_table, explain
-from agentchat.nvim.settings import Settings, parse_tool_options, read_settings
 from agentchat.nvim.view import NvimView
-from agentchat.nvim.workspaces import LocalLeftovers
 
 Payload = Mapping[str, Any]
 
@@ -73,7 +73,7 @@ class OpenChat:
     frontend: NvimFrontend
     rule_store: RuleStore
     drafts: RuleDrafts
-    custom_tools: CustomTools
+    tool_sources: ToolSources
     commands: ChatCommands
     background: BackgroundJobs
     is_closed: bool = False
@@ -99,7 +99,7 @@ class OpenChat:
     async def close(self) -> None:
         """End what runs and close the journal: the chat can be opened again then."""
         self.is_closed = True
-        self.custom_tools.leave(self.chat.uuid)
+        self.tool_sources.leave(self.chat.uuid)
         self.view.close()
         try:
             await self.session.close()
@@ -153,7 +153,7 @@ class OpenChat:
             self.chat.toolset.configure(parse_tool_options(settings.tool_options, decide))
             self.tools.show()
         self.settings = settings
-        self.custom_tools.configure(self.chat.uuid, settings)
+        self.tool_sources.configure(self.chat.uuid, settings)
         self.models.configure(settings.model)
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
@@ -216,7 +216,7 @@ class OpenChat:
         """Show the tools of the chat and the files of custom tools."""
         lines = [
             *listings.tools(self.chat),
-            *self.custom_tools.lines(self.chat.uuid),
+            *self.tool_sources.lines(self.chat.uuid),
             *self.commands.lines(),
             *listings.rules_files(self.session.rules_files.names()),
         ]

@@ -57,8 +57,10 @@ from typing import Any
 import pynvim
 
 import agentchat
-from agentchat.agent.external.connections import AgentConnections
 from agentchat.agent.jobs import BackgroundJobs
+from agentchat.app.state import State
+from agentchat.app.tool_sources import ToolSources
+from agentchat.app.workspaces import ISOLATED, OVERLAYS, is_remote
 from agentchat.core.errors import UserError
 from agentchat.journal.export import write_lines
 from agentchat.journal.file import journal_path
@@ -66,12 +68,15 @@ from agentchat.journal.index import SavedChat, delete_chat, fork_chat, list_save
 from agentchat.journal.markdown import render_markdown
 from agentchat.journal.reader import read_history, scan
 from agentchat.models.learned import LearnedServers
-from agentchat.nvim.chat_factory import ChatFactory, State
-from agentchat.nvim.custom_tools import CustomTools
+from agentchat.nvim.agent_connections import AgentConnections
+from agentchat.nvim.chat_factory import ChatFactory
 from agentchat.nvim.lua_api import LuaApi
+from agentchat.nvim.lua_tools import LuaTools
+from agentchat.nvim.mcp_commands import McpCommands
 from agentchat.nvim.open_chat import EVENTS, OpenChat
+from agentchat.nvim.render.diff_marks import CHANGE, diff_marks
 from agentchat.nvim.render.syntax import code_marks
-from agentchat.nvim.workspaces import ISOLATED, OVERLAYS, is_remote
+from agentchat.nvim.tools_view import NvimToolsView
 from agentchat.workspace.overlay.folder import sweep
 
 Payload = Mapping[str, Any]
@@ -89,7 +94,8 @@ class Router:
     def __init__(self, lua: LuaApi, state: State | None = None) -> None:
         self._lua = lua
         self._state = state or State()
-        self._custom_tools = CustomTools(lua, Path(), Path())
+        self._lua_tools = LuaTools(lua)
+        self._tool_sources = self._open_tool_sources(Path(), Path())
         self._agents = AgentConnections(self, Path())
         self._chats: dict[str, OpenChat] = {}
         self._changing: dict[str, list[tuple[str, Payload]]] = {}
@@ -101,11 +107,11 @@ class Router:
             "closed": lambda p: self._change(p["chat"], self._close(p), "closing the chat"),
             "attended": self._set_attended,
             "serve": self._serve,
-            "reload": lambda p: self._custom_tools.reload(all_files=bool(p["anew"])),
-            "lua_tools": lambda p: self._custom_tools.declare(p["tools"]),
-            "lua_tool_done": lambda p: self._custom_tools.registered.finish(p),
-            "lua_tool_progress": lambda p: self._custom_tools.registered.show_progress(p),
-            "mcp": lambda p: self._start_job("the MCP servers", self._custom_tools.run_mcp(p)),
+            "reload": lambda p: self._tool_sources.reload(all_files=bool(p["anew"])),
+            "lua_tools": self._declare_tools,
+            "lua_tool_done": lambda p: self._lua_tools.finish(p),
+            "lua_tool_progress": lambda p: self._lua_tools.show_progress(p),
+            "mcp": lambda p: self._start_job("the MCP servers", self._run_mcp(p)),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
             "preview_saved": lambda p: self._start_job("the preview", self._preview_saved(p)),
             "export_saved": lambda p: self._start_job("the export", self._export_saved(p)),
@@ -172,7 +178,7 @@ class Router:
         self._start_job("removing old overlays", asyncio.to_thread(sweep, folder / OVERLAYS))
         old = asyncio.to_thread(sweep, folder / ISOLATED, keeps_changes=False)
         self._start_job("removing old isolated runs", old)
-        self._custom_tools = CustomTools(self._lua, config, self._state.trust_file)
+        self._tool_sources = self._open_tool_sources(config, self._state.trust_file)
         detach_standard_streams()
         # The normal exit runs the exit handlers, which kill children.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -184,8 +190,22 @@ class Router:
         }
         self._lua.call("host.ready", versions)
 
+    def _open_tool_sources(self, config: Path, trust: Path) -> ToolSources:
+        view = NvimToolsView(self._lua, lambda root: self._mcp_commands.follow(root))
+        sources = ToolSources(view, config, trust, self._lua_tools)
+        self._mcp_commands = McpCommands(self._lua, sources.servers)
+        return sources
+
+    def _declare_tools(self, payload: Payload) -> None:
+        """Replace the tools that Lua has registered, in every chat."""
+        self._lua_tools.replace(payload["tools"])
+        self._tool_sources.reload(all_files=False)
+
+    async def _run_mcp(self, payload: Payload) -> None:
+        await self._mcp_commands.run(payload)
+
     def _serve(self, payload: Payload) -> None:
-        self._agents = AgentConnections(self, self._state.folder)
+        self._agents = AgentConnections(self, self._state.agent_sockets)
         self._start_job("listening for agents", self._agents.listen(payload["cwd"]))
 
     def _change(self, chat: str, work: Coroutine[Any, Any, None], name: str) -> None:
@@ -202,7 +222,7 @@ class Router:
 
     async def _open(self, payload: Payload) -> None:
         uuid, saved = payload["chat"], payload.get("saved") or {}
-        factory = ChatFactory(self._lua, self._state, self._custom_tools, self._background)
+        factory = ChatFactory(self._lua, self._state, self._tool_sources, self._background)
         connection = self._agents.find(payload.get("agent") or 0)
         try:
             if saved.get("source"):
@@ -271,7 +291,11 @@ class Router:
         return render_markdown(read_history(records), title)
 
     async def _highlight(self, payload: Payload) -> None:
-        rows = await asyncio.to_thread(code_marks, payload["lines"], payload["language"])
+        lines, language = payload["lines"], payload["language"]
+        if language == CHANGE:
+            rows = await asyncio.to_thread(diff_marks, lines)
+        else:
+            rows = await asyncio.to_thread(code_marks, lines, language)
         self._lua.call("code.answer", payload["request"], rows)
 
     def _list_saved(self, cwd: str, words: str) -> list[SavedChat]:

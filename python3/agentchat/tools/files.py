@@ -7,8 +7,8 @@ from typing import Any
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.text_file import LARGEST_EDIT
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import AppliedFile, BufferState, FileTarget
 from agentchat.core.tools.tool import Access, DryRunResult, ToolContext
+from agentchat.core.workspace import AppliedFile, BufferState, FileTarget
 
 
 def reads_path(arguments: Any) -> Access:

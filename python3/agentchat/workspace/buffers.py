@@ -11,7 +11,7 @@ from agentchat.core.diff.aspects import split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.line_diff import diff_lines
 from agentchat.core.errors import StalePreview, ToolError
-from agentchat.core.tools.ports import (
+from agentchat.core.workspace import (
     AppliedFile,
     BufferState,
     Command,
@@ -169,6 +169,10 @@ class BuffersWorkspace:
     async def environment(self) -> Mapping[str, str]:
         """Return the variables that programs there have by default."""
         return await self._inner.environment()
+
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``."""
+        return await self._inner.repository_programs(cwd)
 
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import fold_name, is_protected, is_secret
-from agentchat.core.tools.ports import FileTarget, Zone
+from agentchat.core.workspace import FileTarget, Zone
 from agentchat.workspace.files.operation import read_attributes
 
 _SPECIAL = re.compile(
@@ -47,7 +47,7 @@ class Paths:
         return [folder for folder in folders if folder != self.root and inside(folder, self.root)]
 
     def locate(self, path: str) -> FileTarget:
-        """Return the identity of ``path`` (see ``core.tools.ports.Workspace``)."""
+        """Return the identity of ``path`` (see ``core.workspace.Workspace``)."""
         return self._locate(path, FolderFacts(self.root, self._protected_folders))
 
     def locate_all(self, paths: Sequence[str]) -> list[FileTarget | Exception]:

@@ -13,8 +13,8 @@ from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.messages import Reply, ToolResult
-from agentchat.core.tools.model import ModelRequest
-from agentchat.core.tools.ports import AppliedFile
+from agentchat.core.model import ModelRequest
+from agentchat.core.workspace import AppliedFile
 from agentchat.journal import records as r
 from agentchat.journal.reader import read_history
 from agentchat.journal.writer import JournalWriter

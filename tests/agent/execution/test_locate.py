@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.messages import Reply
-from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Tool
+from agentchat.core.workspace import FileTarget
 from agentchat.tools.builtin import bash, edit, grep, ls, read, write
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import Scene

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frontend import Diagnostic, UserQuestion
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.permissions.rules import parse_rules
-from agentchat.core.tools.ports import Diagnostic, UserQuestion
 from agentchat.core.tools.tool import (
     CallOutcome,
     Hooks,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from agentchat.agent.prompts.skills import Skills
 from agentchat.core.messages import Reply, ToolCall, UserText
-from agentchat.core.tools.registry import BUILTIN_GROUPS, Registry
+from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Environment
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
-from agentchat.tools.builtin.catalogue import BUILTINS
+from agentchat.tools.builtin.catalogue import BUILTIN_GROUPS, BUILTINS
 from tests.agent.scene import Scene
 
 TEXT = "---\nname: pdf\ndescription: Work with PDF files.\n---\nRun scripts/fill.py FILE.\n"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from agentchat.app.workspaces import LocalLeftovers
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note
 from agentchat.journal.writer import JournalWriter
-from agentchat.nvim.workspaces import LocalLeftovers
 from tests.faults.ground import Reopened
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentchat.core.diff.aspects import FOLDER, LINK, MODE, aspect_path
 from agentchat.core.diff.changeset import (
     ChangeSet,
     FileChange,
@@ -272,14 +274,14 @@ def test_two_changes_of_a_file_are_one() -> None:
 
 
 def test_a_change_set_sums_up() -> None:
-    several = ChangeSet((FAR_APART, change(None, b"a\n")))
+    several = ChangeSet((FAR_APART, replace(change(None, b"a\n"), path="/w/g")))
     assert several.counts() == (4, 3)
     assert several.summary() == "2 files, +4 -3"
     assert ChangeSet((change(b"a\n", b"b\n"),)).summary() == "1 file, +1 -1"
 
 
 def test_a_reversed_change_takes_it_back_newest_file_first() -> None:
-    back = ChangeSet((FAR_APART, change(None, b"a\n"))).reversed()
+    back = ChangeSet((FAR_APART, replace(change(None, b"a\n"), path="/w/g"))).reversed()
     assert [file.letter for file in back.files] == ["D", "M"]
     assert back.files[1].after == FAR_APART.before
 
@@ -308,3 +310,21 @@ def test_line_edits_leave_out_what_stays() -> None:
         (4, 4, ["e"]),
         (1, 2, ["x"]),
     ]
+
+
+def test_a_summary_counts_the_files_of_groups_and_no_folders() -> None:
+    new = tuple(FileChange(f"/w/build/{n}", None, b"x\ny\n") for n in range(600))
+    objects = (FileChange("/w/.git/HEAD", b"a\n", b"b\n"), FileChange("/w/.git/x", None, b"c\n"))
+    change = ChangeSet(
+        (
+            FileChange("/w/a", b"1\n2\n", b"1\n"),
+            FileChange(aspect_path("/w/a", MODE), b"644\n", b"755\n"),
+            FileChange(aspect_path("/w/empty", FOLDER), None, b"755\n"),
+            FileChange(aspect_path("/w/link", LINK), None, b"a\n"),
+            FileChange("/w/build", None, None, "build/: 600 new", members=new),
+        )
+    )
+    assert change.summary() == "602 files, +1200 -1"
+    git = FileChange("/w/.git", None, None, ".git: HEAD", members=objects)
+    assert ChangeSet((*change.files, git)).summary() == "603 files, +1200 -1"
+    assert ChangeSet((git,)).summary() == "1 file, +0 -0"

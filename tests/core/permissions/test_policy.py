@@ -18,8 +18,8 @@ from agentchat.core.permissions.policy import (
 )
 from agentchat.core.permissions.rules import Action, Rule
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import Metadata, Tool
+from agentchat.core.workspace import FileTarget, Zone
 from agentchat.workspace.shfmt import parse_shell_sync
 from tests.core.turn.world import a_tool
 

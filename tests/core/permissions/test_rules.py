@@ -12,7 +12,7 @@ from agentchat.core.permissions.policy import Policy, Verdict, decide
 from agentchat.core.permissions.proposals import propose_rules
 from agentchat.core.permissions.rules import matches, parse_rules
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget
+from agentchat.core.workspace import FileTarget
 from agentchat.workspace.shfmt import parse_shell_sync
 from tests.core.turn.world import a_tool
 

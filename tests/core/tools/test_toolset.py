@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from agentchat.app.settings import parse_groups
 from agentchat.core.errors import UserError
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.mentions import read_mentions
-from agentchat.core.tools.registry import Group, Registry, parse_groups
+from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import Capability, Environment, Metadata, Tool, ToolOptions
 from agentchat.core.tools.toolset import Toolset, search_tools

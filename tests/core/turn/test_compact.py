@@ -10,7 +10,7 @@ import pytest
 
 from agentchat.core.context.size import message_tokens
 from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, Usage, UserText
-from agentchat.core.tools.model import ModelRequest
+from agentchat.core.model import ModelRequest
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.compact import COMPACT
 from agentchat.core.turn.effects import (

@@ -12,7 +12,6 @@ from agentchat.core.errors import StalePreview, ToolError, UserError
 from agentchat.core.messages import Note, Reply, Status, ToolResult, UserText
 from agentchat.core.permissions.policy import MODES, Mode
 from agentchat.core.permissions.rules import Rule
-from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import (
     Capability,
     CheckpointHandler,
@@ -33,6 +32,7 @@ from agentchat.core.turn.effects import (
 )
 from agentchat.core.turn.loop import RESOLVE_FIRST, turn
 from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.workspace import FileTarget, Zone
 from tests.core.turn.world import Anything, World, a_call, a_chat, a_tool, calls
 
 READER = Metadata(read_only=True, concurrency_safe=True)

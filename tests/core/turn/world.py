@@ -9,9 +9,8 @@ from typing import Any, cast
 from agentchat.core.context.context import ContextStep
 from agentchat.core.errors import Cancelled, StalePreview, ToolError
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult, UserText
+from agentchat.core.model import ModelRequest
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.model import ModelRequest
-from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import Access, ArgumentError, DryRunResult, Environment, Tool
 from agentchat.core.tools.toolset import Toolset
@@ -53,6 +52,7 @@ from agentchat.core.turn.effects import (
     TearDown,
 )
 from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.workspace import FileTarget
 
 
 @dataclass(frozen=True)

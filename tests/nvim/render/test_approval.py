@@ -12,10 +12,10 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT, Decision, Verdict
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import BufferState, FileTarget, Zone
 from agentchat.core.tools.tool import Capability, DryRunResult, Metadata
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.workspace import BufferState, FileTarget, Zone
 from agentchat.nvim.render.approval import UNDRAWN, preview_table, request_table
 from agentchat.tools.builtin.write import TOOL as WRITE
 

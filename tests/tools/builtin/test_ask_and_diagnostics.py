@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frontend import Diagnostic, UserQuestion
 from agentchat.core.limits import DIAGNOSTICS
-from agentchat.core.tools.ports import Diagnostic, UserQuestion
 from agentchat.core.tools.tool import ArgumentError, Tool, ToolOutput
 from agentchat.tools.builtin import ask, diagnostics
 from tests.tools.conftest import Bench

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import Tool
 from agentchat.tools.custom.declaration.definition import Definition, definition_of, tool
-from agentchat.tools.custom.declaration.files import read_source
 from agentchat.tools.custom.process.pool import WorkerPool
 from agentchat.tools.custom.process.server import ToolServer
 from agentchat.tools.custom.process.worker import Worker, start_worker
 from agentchat.tools.custom.registry import FileRegistry, LoadedFile
 from agentchat.tools.custom.remote_tool import RemoteTool
+from agentchat.tools.trust import read_source
 from agentchat.workspace.process.run import WATCHDOG
 
 NUMBERS = itertools.count()

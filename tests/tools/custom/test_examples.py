@@ -14,7 +14,8 @@ from agentchat.core.messages import Reply
 from agentchat.core.tools.tool import Tool
 from agentchat.tools.custom.declaration.definition import Options
 from agentchat.tools.custom.declaration.file_import import import_source
-from agentchat.tools.custom.declaration.files import Location, read_source
+from agentchat.tools.custom.declaration.files import Location
+from agentchat.tools.trust import read_source
 from tests.agent.scene import Scene
 from tests.core.turn.world import a_call, calls
 from tests.docs.page import HELP

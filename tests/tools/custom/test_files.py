@@ -7,18 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.tools.registry import Registry, parse_groups
+from agentchat.app.settings import parse_groups
+from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.toolset import Toolset
 from agentchat.tools.builtin.catalogue import BUILTINS
 from agentchat.tools.custom.declaration.file_import import import_source
-from agentchat.tools.custom.declaration.files import (
-    FileProblem,
-    Location,
-    is_trusted,
-    read_source,
-    read_trust,
-)
+from agentchat.tools.custom.declaration.files import FileProblem, Location
 from agentchat.tools.custom.registry import CustomRegistry, FileRegistry, LoadedFile
+from agentchat.tools.trust import is_trusted, read_source, read_trust
 from tests.tools.custom.making import a_registry
 
 pytestmark = pytest.mark.slow
@@ -162,6 +158,18 @@ def test_a_projects_file_is_trusted_with_a_folder_it_is_in(tmp_path: Path, folde
     assert not is_trusted(source, project, trusting(tmp_path))
     trust = trusting(tmp_path, f"directory {(project / folder).resolve()}")
     assert is_trusted(source, project, trust)
+
+
+def test_a_link_to_a_trusted_file_of_another_project_is_not_trusted(tmp_path: Path) -> None:
+    other, project = tmp_path / "other", tmp_path / "project"
+    for folder in (other, project):
+        folder.mkdir()
+    (other / "t.py").write_text("x = 1\n")
+    (project / "t.py").symlink_to(other / "t.py")
+    source = read_source(project / "t.py")
+    trust = {str((other / "t.py").resolve()): source.digest}
+    assert is_trusted(read_source(other / "t.py"), other, trust)
+    assert not is_trusted(source, project, trust)
 
 
 def test_a_file_is_trusted_as_it_was_and_no_more_once_it_changed(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ from agentchat.journal.log_text import render_log
 from agentchat.journal.records import DecisionMade
 from agentchat.nvim.render.approval import IRREVERSIBLE, request_table
 from agentchat.tools.custom.declaration.context import MOST_CHARACTERS
-from agentchat.tools.custom.declaration.files import read_source
 from agentchat.tools.custom.remote_tool import RemoteTool
+from agentchat.tools.trust import read_source
 from agentchat.workspace.process.sandbox import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
 from tests.agent.undo.test_commands import UndoScene, write
@@ -1200,6 +1200,47 @@ def t(ctx: Context):
     assert len(scene.chat.previews) == 0
 
 
+async def test_a_standing_handler_whose_process_ended_is_offered_no_longer(tmp_path: Path) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False)
+def t(ctx: Context):
+    'Begin.'
+    ctx.set_standing_resolve_handler("Publish", lambda reason: os._exit(3))
+""",
+    )
+    script: list[Script] = [
+        calls(a_call("1", "t")), a_resolve("2", "apply"), a_resolve("3", "apply"), DONE,
+    ]  # fmt: skip
+    scene = Scene(tmp_path, script, tools["t"])
+    await scene.play("go", "accept")
+    assert scene.results()["2"] == "Apply failed: its process ended (exit code 3). Call t again."
+    assert scene.results()["3"] == "No pending action to resolve. Nothing to apply or discard."
+    offered = [any(t.name == "resolve" for t in asked.tools) for asked in scene.model.requests]
+    assert offered == [False, True, False, False]
+
+
+@pytest.mark.parametrize(("text", "level", "reasons"), [("a -> b", 2, ["ok"]), ("", 0, [])])
+async def test_a_question_about_a_preview_has_the_reason_of_the_model_and_claims_no_dry_run(
+    tmp_path: Path, text: str, level: int, reasons: list[str]
+) -> None:
+    def stages(ctx: Context) -> None:
+        ctx.stage("it", lambda reason: "done", preview=text)
+
+    found = made(tmp_path, stages, name="t", destructive=True)
+    scene = Scene(tmp_path, [calls(a_call("1", "t")), a_resolve("2", "apply"), DONE], found)
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    (request,) = scene.screen.questions.values()
+    table = request_table("p1", request, str(tmp_path))
+    assert table["safety"] == level
+    assert [fact[1] for fact in table["facts"] if fact[0] == "reason"] == reasons
+    assert ["danger", "custom_tool is marked destructive"] in [f[:2] for f in table["facts"]]
+    await scene.answer("accept")
+    await scene.finished()
+
+
 async def test_a_gigabyte_of_output_is_shown_in_parts(tmp_path: Path) -> None:
     tools = await tools_of(
         tmp_path,
@@ -1243,7 +1284,7 @@ async def test_a_process_ends_when_the_files_are_reloaded(tmp_path: Path) -> Non
 HOST = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from agentchat.tools.custom.declaration.files import read_source
+from agentchat.tools.trust import read_source
 from tests.tools.custom.making import OPEN, a_registry
 
 async def main():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.tools.ports import Diagnostic, UserQuestion
+from agentchat.core.frontend import Diagnostic, UserQuestion
 from agentchat.tools.mcp.elicitation import Elicitation, FieldError, field_question, field_value
 
 FORM = {

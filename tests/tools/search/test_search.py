@@ -10,8 +10,8 @@ import pytest
 
 from agentchat.core import globs
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command, ProcessResult
 from agentchat.core.tools.tool import Tool
+from agentchat.core.workspace import Command, ProcessResult
 from agentchat.tools.builtin import find, grep, ls, read
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench

@@ -13,7 +13,7 @@ from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.overlay_command import apply_overlay
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Unreachable
-from agentchat.core.tools.ports import Command
+from agentchat.core.workspace import Command
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.overlay.bubblewrap import find_bubblewrap

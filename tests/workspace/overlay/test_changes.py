@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentchat.workspace.overlay.changes import OverlayChanges
+from agentchat.core.diff.changeset import FileChange
+from agentchat.workspace.overlay.changes import OverlayChanges, find_renames
 from agentchat.workspace.overlay.upper import LEAST_SIZE
 from tests.workspace.overlay.staging import plainly
 
@@ -56,3 +57,19 @@ def test_empty_files_count_for_the_quota_too(tmp_path: Path) -> None:
         (tmp_path / str(number)).touch()
     staged = OverlayChanges("/nowhere", str(tmp_path), _absent)
     assert staged.size() == 100 * LEAST_SIZE
+
+
+async def test_a_moved_file_with_another_mode_is_no_mere_rename(tmp_path: Path) -> None:
+    for mode, letters in ((0o644, "R"), (0o600, "AD")):
+        root = tmp_path / f"{mode:o}"
+        old, new = root / "b", root.with_name(f"upper{mode:o}") / "n"
+        for path in (old, new):
+            path.parent.mkdir()
+            path.write_text("x\n")
+            path.chmod(0o644)
+        new.chmod(mode)
+        files = [
+            FileChange(str(old), b"x\n", None),
+            FileChange(str(root / "n"), None, b"x\n", mode=None if mode == 0o644 else mode),
+        ]
+        assert "".join(sorted(file.letter for file in find_renames(files))) == letters

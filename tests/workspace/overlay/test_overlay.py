@@ -108,6 +108,19 @@ async def test_thirty_commands_change_nothing_until_applied_and_then_what_a_plai
     assert (await staging.changes()).changes_nothing
 
 
+async def test_a_file_that_was_moved_and_made_private_is_private_when_applied(
+    staging: Staging,
+) -> None:
+    (staging.project / "run.sh").chmod(0o755)
+    await staging.run("mv b.txt n.txt; chmod 600 n.txt; mv run.sh r; chmod 644 r; mv a.txt c.txt")
+    assert await staging.named() == {
+        "b.txt": "D", "n.txt": "A", "run.sh": "D", "r": "A", "a.txt → c.txt": "R",
+    }  # fmt: skip
+    await staging.apply()
+    modes = {path.name: path.stat().st_mode & 0o777 for path in staging.project.iterdir()}
+    assert (modes["n.txt"], modes["r"]) == (0o600, 0o644)
+
+
 def _without_stat_data(found: Tree) -> Tree:
     """Leave out what holds times or numbers of files: the index of git, logs, archives."""
     varying = (".git/index", ".git/logs", "t.tar", ".git/refs/stash", ".git/ORIG_HEAD")

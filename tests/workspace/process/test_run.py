@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command
+from agentchat.core.workspace import Command
 from agentchat.workspace.process import run
 from agentchat.workspace.process.run import Capture
 
@@ -148,7 +148,7 @@ async def test_many_programs_run_at_the_same_time(tmp_path: Path) -> None:
 
 HOST = """
 import asyncio, sys
-from agentchat.core.tools.ports import Command
+from agentchat.core.workspace import Command
 from agentchat.workspace.process import run
 command = Command(("/bin/sh", "-c", "sleep 60 & echo $! $$; sleep 60"), "/")
 asyncio.run(run.run(command, lambda data: print(data.decode(), end="", flush=True)))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command, SandboxSetting
+from agentchat.core.workspace import Command, SandboxSetting
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.process.sandbox import (
     CONFINED,

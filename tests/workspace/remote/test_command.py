@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.errors import Unreachable, UserError
-from agentchat.core.tools.ports import Command
+from agentchat.core.workspace import Command
 from agentchat.workspace.remote.command import CommandLauncher, read_command
 from agentchat.workspace.remote.workspace import RemoteWorkspace
 

@@ -15,7 +15,7 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable, UserError
-from agentchat.core.tools.ports import Command
+from agentchat.core.workspace import Command
 from agentchat.workspace.remote.ssh import Destination, SshCommand, SshLauncher, read_destination
 from agentchat.workspace.remote.workspace import RemoteWorkspace
 from tests.support.sshd import Sshd
@@ -130,7 +130,7 @@ async def test_closing_leaves_nothing_running(remote: RemoteWorkspace, sshd: Ssh
 async def test_what_runs_there_dies_with_a_host_that_is_killed(sshd: Sshd, tmp_path: Path) -> None:
     script = (
         "import asyncio, sys\n"
-        "from agentchat.core.tools.ports import Command\n"
+        "from agentchat.core.workspace import Command\n"
         "from agentchat.workspace.remote.ssh import SshCommand, SshLauncher, read_destination\n"
         "from agentchat.workspace.remote.workspace import RemoteWorkspace\n"
         "ssh = SshCommand(tuple(sys.argv[2:]))\n"

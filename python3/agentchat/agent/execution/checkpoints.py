@@ -15,10 +15,10 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import CHECKPOINT_BYTES
 from agentchat.core.tools.call import SAVED_FILES
-from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import ToolContext, ToolOutput, UndoCall
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall
+from agentchat.core.workspace import FileTarget, Workspace
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)

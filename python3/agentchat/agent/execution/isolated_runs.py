@@ -10,8 +10,8 @@ from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.overlay_command import add_remarks, apply_overlay
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import ToolError, Unreachable
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import ToolOutput
+from agentchat.core.workspace import Workspace
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 NO_OVERLAY = "Commands run isolated only in a workspace on this machine."

@@ -14,7 +14,6 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.permissions.grants import Scope, hides_characters, path_scope, tool_scope
 from agentchat.core.tools.call import ValidCall
-from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import DryRunResult, Extra, StagedPreview, ToolOutput
 from agentchat.core.turn.effects import Action
 from agentchat.core.turn.hunk_decisions import rebase_change
@@ -26,6 +25,7 @@ from agentchat.core.turn.preview_stack import (
     resolution_details,
 )
 from agentchat.core.turn.view import Observer, View
+from agentchat.core.workspace import FileTarget, Workspace
 from agentchat.journal.writer import JournalWriter
 from agentchat.tools.files import apply_notes
 
@@ -220,18 +220,21 @@ class Previews:
         except StalePreview as stale:
             if pending.make is not None:
                 raise
-            return self._fail(pending, action, str(stale))
+            result = ToolOutput(str(stale), is_error=True)
         except ToolError as error:
-            return self._fail(pending, action, str(error))
+            result = ToolOutput(str(error), is_error=True)
         except Exception as error:
             log.exception("resolving %s failed", pending.label)
             prefix = "Apply failed: " if action == "apply" else ""
-            return self._fail(pending, action, f"{prefix}{error}")
+            text = str(error) or type(error).__name__
+            result = ToolOutput(f"{prefix}{text}", is_error=True)
+        else:
+            return await self._finish(pending, action, reason, extra, result)
+        if action == "apply":
+            self._send_event("AgentPreviewResolved", pending, action=action, status="error")
+            return result
+        # Kept, it would fail again each time, and nothing but applying could end it.
         return await self._finish(pending, action, reason, extra, result)
-
-    def _fail(self, pending: Preview, action: Action, text: str) -> ToolOutput:
-        self._send_event("AgentPreviewResolved", pending, action=action, status="error")
-        return ToolOutput(text, is_error=True)
 
     async def _finish(
         self, pending: Preview, action: Action, reason: str, extra: Extra, result: ToolOutput | None
@@ -248,7 +251,8 @@ class Previews:
             await self._rebase_older(pending)
         status = "error" if output.is_error else "success"
         self._send_event("AgentPreviewResolved", pending, action=action, status=status)
-        return replace(output, details=details)
+        applied = pending.preview.change if action == "apply" and not output.is_error else None
+        return replace(output, details=details, change=applied)
 
     async def _rebase_older(self, applied: Preview) -> None:
         """Rebase the older previews of the files that were just changed."""
@@ -256,10 +260,16 @@ class Previews:
         for other in list(self._stack):
             if not paths.intersection(_paths(other)):
                 continue
-            with contextlib.suppress(StalePreview):
+            try:
                 fresh = await self._rebase(other)
-                if fresh is not other:
-                    self.replace(fresh)
+            except StalePreview:
+                continue  # applying or discarding it reports that
+            except Exception:
+                # The newer one is applied and recorded, whatever becomes of this one.
+                log.exception("%s could not be rebased", other.label)
+                continue
+            if fresh is not other:
+                self.replace(fresh)
 
     async def _rebase(self, pending: Preview, left_out: Collection[str] = frozenset()) -> Preview:
         """Return the preview on top of what its files are now; raises StalePreview."""
@@ -290,7 +300,9 @@ class Previews:
         workspace = self._overlay if in_overlay else self._workspace
         targets = tuple(await asyncio.gather(*map(workspace.locate, _paths(staged))))
         preview = make_preview(staged, uuid.uuid4().hex, targets, in_overlay=in_overlay)
-        return replace(preview, scope=_scope(call, preview), calls=(call.call.id,))
+        from_destructive = call.tool.metadata.destructive
+        preview = replace(preview, calls=(call.call.id,), from_destructive=from_destructive)
+        return replace(preview, scope=_scope(call, preview))
 
     def _send_event(self, name: str, pending: Preview, **more: str) -> None:
         self._observer.refresh()

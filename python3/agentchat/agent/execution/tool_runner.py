@@ -6,25 +6,32 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.isolated_runs import IsolatedRuns
-from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, LocatedWorkspace
+from agentchat.agent.execution.journaled_workspace import (
+    JournaledWorkspace,
+    LocatedWorkspace,
+    TakeChange,
+    ignore_change,
+)
 from agentchat.agent.execution.locate import locate_call
 from agentchat.agent.execution.overlay_command import add_remarks
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
+from agentchat.core.diff.changeset import ChangeSet, FileChange, combine_all
+from agentchat.core.diff.diff_text import count_text, diff_lines_of
 from agentchat.core.errors import Irreversible, StalePreview, ToolError, Unreachable
+from agentchat.core.frontend import Frontend
 from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.permissions.policy import Policy, works_in_overlay
 from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.todo import TodoList
 from agentchat.core.tools.tool import (
     ArgumentError,
@@ -41,6 +48,7 @@ from agentchat.core.tools.tool import (
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import IsolatedCall, ReadyCall
 from agentchat.core.turn.view import ToolBlock, View
+from agentchat.core.workspace import Workspace
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
@@ -53,6 +61,7 @@ FORMAT_SECONDS = 2.0
 GUIDE = "manual_guide"
 """Among the details of an undo that is impossible: what the user can do by hand."""
 STAGED = "Staged as a preview - nothing has been changed yet."
+NOT_STAGED = "The call ran, but its preview could not be staged: {}"
 
 
 class ToolRunner:
@@ -111,6 +120,7 @@ class ToolRunner:
         """
         call = ready.call
         staged: list[StagedPreview] = []
+        changed: list[FileChange] = []
         in_overlay = ready.decision.in_overlay
         context = self._context(
             call,
@@ -119,6 +129,7 @@ class ToolRunner:
             ready.target,
             overlay=self._overlay if in_overlay else None,
             shown=shown,
+            on_applied=lambda change: changed.extend(change.files),
         )
         if in_overlay:
             result = await self._run_in_overlay(ready, context)
@@ -126,13 +137,30 @@ class ToolRunner:
             result = await self._checkpoints.run(
                 ready, context, lambda: _run_safely(call.tool, call.arguments, context)
             )
-        await self._previews.stage(call, staged, in_overlay=in_overlay)
+        result = _with_change(result, changed or _staged_files(result, staged))
         if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
-        heading = STAGED if any(not change.is_standing for change in staged) else ""
+        heading, result = await self._stage(call, staged, result, in_overlay)
         answer = self.make_result(call.call.id, call.tool.name, result, heading)
+        is_staged = in_overlay or not changed
+        answer = await with_diff(answer, result.change, is_staged=is_staged)
         processor = self._toolbox.result_processor
         return answer if processor is None else await self._process(answer, processor, context)
+
+    async def _stage(
+        self, call: ValidCall, staged: list[StagedPreview], result: ToolOutput, in_overlay: bool
+    ) -> tuple[str, ToolOutput]:
+        """Stage what a call left; return the heading of its result, and the result.
+
+        The call ran, so a preview that cannot be made is an error that says so.
+        """
+        try:
+            await self._previews.stage(call, staged, in_overlay=in_overlay)
+        except Exception as error:
+            log.exception("a preview of %s could not be staged", call.tool.name)
+            text = f"{result.text}\n{NOT_STAGED.format(str(error) or type(error).__name__)}"
+            return "", replace(result, text=text, is_error=True)
+        return STAGED if any(not change.is_standing for change in staged) else "", result
 
     async def run_isolated(self, ready: ReadyCall) -> IsolatedCall:
         """Run a command on an overlay of its own, and return what it did; raises ToolError."""
@@ -154,6 +182,8 @@ class ToolRunner:
         preview = ready.preview or DryRunResult()
         workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
         await self._isolated.apply(preview.change, workspace)
+        if preview.change is not None:
+            isolated = await with_diff(isolated, preview.change)
         if preview.headline:
             return replace(isolated, text=f"{isolated.text}\n{preview.headline}")
         return isolated
@@ -173,6 +203,7 @@ class ToolRunner:
         if ready.target.command is None:
             return result
         changed = await self._overlay.update()
+        result = _with_change(result, changed)
         return add_remarks(result, changed, network=ready.target.network)
 
     async def dry_run(self, call: ValidCall, target: CallTarget) -> DryRunResult:
@@ -303,6 +334,7 @@ class ToolRunner:
         *,
         overlay: Workspace | None = None,
         shown: bool = True,
+        on_applied: TakeChange = ignore_change,
     ) -> ToolContext:
         def progress(text: str) -> None:
             if shown:
@@ -315,9 +347,15 @@ class ToolRunner:
 
         located = target.targets_by_path if target is not None else {}
         workspace = (
-            LocatedWorkspace(overlay, located)
+            LocatedWorkspace(overlay, located, on_applied)
             if overlay is not None
-            else JournaledWorkspace(self._workspace, self._journal, call.call.id, located=located)
+            else JournaledWorkspace(
+                self._workspace,
+                self._journal,
+                call.call.id,
+                located=located,
+                on_applied=on_applied,
+            )
         )
         rules = self._policy.rules
         return ToolContext(
@@ -351,6 +389,34 @@ async def parse_arguments(tool: Tool, given: Mapping[str, Any]) -> Any:
     except Exception as error:
         log.exception("%s could not check its arguments", tool.name)
         raise _failure(tool, error) from error
+
+
+async def with_diff(
+    result: ToolResult, change: ChangeSet | None, *, is_staged: bool = False
+) -> ToolResult:
+    """Return a result with what its call changed in files, as the chat shows it.
+
+    Args:
+        is_staged: nothing is changed yet, the user decides later.
+    """
+    if change is None or change.changes_nothing:
+        return result
+    # Comparing large files takes a while.
+    lines, counts = await asyncio.to_thread(lambda: (diff_lines_of(change), count_text(change)))
+    counts = f"{counts} staged" if is_staged else counts
+    return replace(result, diff=mask_secrets("\n".join(lines)), counts=counts)
+
+
+def _staged_files(result: ToolOutput, staged: Sequence[StagedPreview]) -> tuple[FileChange, ...]:
+    """Return what a call has staged, unless it says itself what it would change."""
+    changes = [each.preview.change for each in staged if result.change is None]
+    return tuple(file for change in changes if change is not None for file in change.files)
+
+
+def _with_change(result: ToolOutput, changed: Sequence[FileChange]) -> ToolOutput:
+    """Return the output of a call with what it changed, if it did."""
+    change = combine_all(changed)
+    return replace(result, change=change) if change.files else result
 
 
 def as_result(output: Any) -> ToolOutput:

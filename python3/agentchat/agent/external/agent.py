@@ -29,8 +29,8 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
+from agentchat.core.model import Model, ModelRequest, Piece
 from agentchat.core.text import clip
-from agentchat.core.tools.model import Model, ModelRequest, Piece
 from agentchat.core.turn.loop import CANCELLED, TurnEnd
 
 LONGEST_NAME = 60

@@ -57,12 +57,12 @@ from agentchat.core.diff.aspects import entry_of
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.hunks import hunks
 from agentchat.core.errors import ToolError, Unreachable, UserError
-from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import DryRunResult, Extra, ToolOutput
 from agentchat.core.turn.approval_request import make_question, question_tool
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import View
+from agentchat.core.workspace import FileTarget, Workspace
 from agentchat.journal.writer import JournalWriter
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.workspace.overlay.changes import GIT, IGNORED, is_privileged

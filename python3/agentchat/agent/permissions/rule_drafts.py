@@ -29,8 +29,8 @@ from agentchat.core.permissions.rule_file import read_rule
 from agentchat.core.permissions.rules import Rule, matches
 from agentchat.core.shell.parse import Part
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
+from agentchat.core.workspace import Workspace
 from agentchat.journal.index import PastCall
 
 MOST_CALLS = 200

@@ -12,13 +12,7 @@ from agentchat.core.errors import StalePreview, ToolError, UserError
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.rule_file import RuleFileError, add_rule, read_rules
 from agentchat.core.permissions.rules import Rule
-from agentchat.tools.custom.declaration.files import (
-    DENIED,
-    Source,
-    is_trusted,
-    read_source,
-    read_trust,
-)
+from agentchat.tools.trust import DENIED, Source, is_trusted, read_source, read_trust
 from agentchat.workspace.files.disk import Disk
 from agentchat.workspace.files.transaction import FileTransaction
 
@@ -127,9 +121,9 @@ class RuleStore:
     def _untrusted(
         self, source: Source, rules: tuple[Rule, ...], problems: tuple[str, ...]
     ) -> RuleReading:
-        """Return the rules of an untrusted file that take effect: those that deny or ask."""
-        kept = tuple(replace(rule, trusted=False) for rule in rules if rule.action != "allow")
-        if all(rule.action != "allow" for rule in rules) or self._is_denied(source):
+        """Return the rules of an untrusted file that take effect: those that only restrict."""
+        kept = tuple(replace(rule, trusted=False) for rule in rules if not rule.permits)
+        if len(kept) == len(rules) or self._is_denied(source):
             return RuleReading(kept, problems, problems)
         name = self.name(source.path)
         remark = f"{name} allows nothing until you trust it: :AgentApprovals trust"

@@ -22,7 +22,8 @@ from agentchat.core.prompts.command import (
 )
 from agentchat.core.prompts.front_matter import FrontMatterError
 from agentchat.core.prompts.template import fill_template
-from agentchat.tools.custom.declaration.files import FileProblem, stamp
+from agentchat.tools.custom.declaration.files import FileProblem
+from agentchat.tools.trust import stamp
 
 PROJECT_FOLDERS = (
     ".agentchat/commands",

@@ -14,8 +14,8 @@ from agentchat.core.messages import Image, ToolCall, ToolResult
 from agentchat.core.prompts.command import Expansion
 from agentchat.core.prompts.template import CommandPart, FilePart, Part
 from agentchat.core.tools.mentions import Attachment, context_block
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.effects import PromptCall
+from agentchat.core.workspace import Workspace
 
 OTHER_NAMES = frozenset({"sonnet", "opus", "haiku", "inherit", "default"})
 """Names of models in the files of another program, which no server knows."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.limits import KIB
-from agentchat.core.tools.ports import Workspace, Zone
+from agentchat.core.workspace import Workspace, Zone
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
 LARGEST = 32 * KIB

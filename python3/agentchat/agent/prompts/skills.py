@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
 
 from agentchat.agent.prompts.command_files import read_markdown, shown_path
 from agentchat.core.errors import ToolError, UserError
@@ -13,17 +12,11 @@ from agentchat.core.frozen import frozen
 from agentchat.core.prompts.command import Expansion, SlashCommand
 from agentchat.core.prompts.front_matter import FrontMatterError
 from agentchat.core.prompts.skill import FILE, Skill, parse_skill
-from agentchat.core.tools.registry import SKILL, Registry
-from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.arguments import ToolArguments, ValueArguments
-from agentchat.tools.custom.declaration.files import (
-    FileProblem,
-    Source,
-    is_trusted,
-    read_trust,
-    stamp,
-)
-from agentchat.tools.format import argument_text
+from agentchat.core.tools.registry import Registry
+from agentchat.core.tools.system_prompt import SKILL
+from agentchat.tools.builtin.skill import skill_tool
+from agentchat.tools.custom.declaration.files import FileProblem
+from agentchat.tools.trust import Source, is_trusted, read_trust, stamp
 
 PROJECT_FOLDERS = (".agentchat/skills", ".agents/skills", ".claude/skills")
 """Folders of a project, the nearest first."""
@@ -97,7 +90,7 @@ class Skills:
         if not self._skills:
             self._registry.unregister(SKILL)
         elif self._registry.get(SKILL) is None:
-            self._registry.register(skill_tool(self))
+            self._registry.register(skill_tool(self.read))
         return tuple((skill.name, skill.description) for skill in self._skills.values())
 
     def find(self, name: str) -> Skill:
@@ -106,6 +99,10 @@ class Skills:
             names = ", ".join(self._skills) or "none"
             raise ToolError(f'There is no skill "{name}". Skills: {names}.')
         return self._skills[name]
+
+    def read(self, name: str) -> str:
+        """Return what the model reads of a skill; raises ToolError that names those there are."""
+        return instructions(self.find(name))
 
     def list(self) -> Sequence[SlashCommand]:
         """Return the skills as commands."""
@@ -158,38 +155,3 @@ def _other_files(folder: Path) -> Iterator[str]:
         for name in sorted(names):
             if (relative, name) != (".", FILE):
                 yield os.path.normpath(os.path.join(relative, name))
-
-
-@frozen
-class SkillArguments(ToolArguments):
-    """What ``skill`` takes."""
-
-    name: Annotated[str, "The name of the skill", {"minLength": 1}]
-
-
-def skill_tool(skills: Skills) -> Tool:
-    """Return the tool that reads one of these skills."""
-
-    async def run(arguments: SkillArguments, context: ToolContext) -> ToolOutput:
-        return ToolOutput(instructions(skills.find(arguments.name)))
-
-    def render_call(given: Mapping[str, Any]) -> str:
-        return f"{SKILL} {argument_text(given.get('name'))}"
-
-    return Tool(
-        name=SKILL,
-        description="Read the instructions of a skill. Do it before you begin a task of its kind.",
-        arguments=ValueArguments(SkillArguments),
-        steps=(run,),
-        metadata=Metadata(
-            concurrency_safe=True,
-            read_only=True,
-            search_hint="instructions for a kind of task",
-            permission_class="read",
-            audit_operation="read",
-        ),
-        render_call=render_call,
-        snippet="Read the instructions of a skill",
-        always_load=True,
-        asks=False,
-    )

@@ -16,9 +16,9 @@ from agentchat.agent.undo.rollback import (
 )
 from agentchat.core.diff.changeset import digest
 from agentchat.core.permissions.policy import PLANNING
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.view import Observer, View
+from agentchat.core.workspace import Workspace
 from agentchat.journal.timeline import CallRun, Timeline, read_timeline
 from agentchat.journal.undo_plan import (
     FileUndo,

@@ -45,8 +45,8 @@ from agentchat.agent.undo.rollback import one_line
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.frozen import frozen
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.view import Observer, View
+from agentchat.core.workspace import Workspace
 from agentchat.journal.timeline import FileStep, UnfinishedChange
 from agentchat.journal.undo_plan import read_contents
 from agentchat.journal.writer import JournalWriter

@@ -21,7 +21,6 @@ from agentchat.core.messages import Status, ToolCall
 from agentchat.core.permissions.policy import Decision, Reason, Verdict
 from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import AppliedFile, Workspace
 from agentchat.core.tools.tool import (
     ArgumentError,
     Hooks,
@@ -33,6 +32,7 @@ from agentchat.core.tools.tool import (
 )
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall
+from agentchat.core.workspace import AppliedFile, Workspace
 from agentchat.journal.timeline import CallRun, Timeline
 from agentchat.journal.undo_plan import (
     FileRestore,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from agentchat.core.context.context import ChatContext
 from agentchat.core.context.size import fixed_tokens, message_tokens, total_tokens
 from agentchat.core.messages import History, Reply
-from agentchat.core.tools.model import ModelRequest
+from agentchat.core.model import ModelRequest
 
 LEAST_SCALE, MOST_SCALE = 0.1, 10.0
 """Estimates are corrected by at most so much."""

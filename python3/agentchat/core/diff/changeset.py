@@ -31,6 +31,7 @@ from dataclasses import field, replace
 from functools import lru_cache
 from itertools import pairwise
 
+from agentchat.core.diff.aspects import FOLDER, split_aspect
 from agentchat.core.diff.line_diff import LineChange, diff_lines, join_changes
 from agentchat.core.diff.text_file import read_lines, why_not_text
 from agentchat.core.frozen import frozen
@@ -178,19 +179,35 @@ class ChangeSet:
         return ChangeSet(tuple(single for file in self.files for single in file.members or (file,)))
 
     def counts(self) -> tuple[int, int]:
-        """Return how many lines are added and removed in all files."""
-        counts = [count_lines(file) for file in self.files]
+        """Return how many lines are added and removed in all files, those of groups included."""
+        texts = (file for file in self._counted if not split_aspect(file.path)[1])
+        counts = [count_lines(file) for file in texts]
         return sum(added for added, _ in counts), sum(removed for _, removed in counts)
 
     def summary(self) -> str:
-        """Return one line like ``2 files, +3 -1``."""
+        """Return one line like ``2 files, +3 -1``: each file of a group counts, a folder does not.
+
+        The data of git count as one file without lines, as one line shows them.
+        """
         added, removed = self.counts()
-        number = len(self.files)
+        aspects = (split_aspect(file.path) for file in self._counted)
+        number = len({entry for entry, aspect in aspects if aspect != FOLDER})
+        number += any(_is_git(file) for file in self.files)
         return f"{number} {'file' if number == 1 else 'files'}, +{added} -{removed}"
+
+    @property
+    def _counted(self) -> tuple[FileChange, ...]:
+        """The files that a summary counts one by one."""
+        return ChangeSet(tuple(file for file in self.files if not _is_git(file))).singly.files
 
     def reversed(self) -> ChangeSet:
         """Return the change that undoes this one."""
         return ChangeSet(tuple(file.reversed() for file in reversed(self.files)))
+
+
+def _is_git(file: FileChange) -> bool:
+    """Whether this is the group of the data of git."""
+    return bool(file.members) and file.path.endswith("/.git")
 
 
 def digest(data: bytes | None) -> str | None:
@@ -249,6 +266,23 @@ def combine(first: FileChange, second: FileChange) -> FileChange:
     if first.path != second.path or first.after != second.before:
         raise ValueError(f"the changes of {first.path} do not follow each other")
     return replace(second, before=first.before, mode=second.mode or first.mode, splits=())
+
+
+def combine_all(files: Iterable[FileChange]) -> ChangeSet:
+    """Return successive changes as one: of a file that something else changed in between, several.
+
+    What was changed back is left out.
+    """
+    combined: list[FileChange] = []
+    newest: dict[str, int] = {}
+    for file in files:
+        at = newest.get(file.path)
+        if at is not None and combined[at].after == file.before:
+            combined[at] = combine(combined[at], file)
+        else:
+            newest[file.path] = len(combined)
+            combined.append(file)
+    return ChangeSet(tuple(file for file in combined if not file.changes_nothing))
 
 
 def line_edits(before: Sequence[str], after: Sequence[str]) -> list[LineEdit]:

@@ -10,7 +10,7 @@ from agentchat.core.frozen import frozen
 from agentchat.core.shell.parse import LONGEST
 from agentchat.core.text import has_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget
+from agentchat.core.workspace import FileTarget
 
 
 @frozen

@@ -65,9 +65,9 @@ from agentchat.core.permissions.rules import (
     suggest_rules,
 )
 from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Tool
 from agentchat.core.urls import is_local
+from agentchat.core.workspace import FileTarget
 
 Mode = Literal["ask", "edit", "plan", "stage", "yolo"]
 StageNetwork = Literal["ask", "allow", "deny"]
@@ -290,7 +290,7 @@ def _first_match(
 def _decide_by_rules(rules: tuple[Rule, ...], target: CallTarget, policy: Policy) -> Decision:
     """Return the decision of rules that together allow a call, perhaps in the overlay only."""
     reason = Reason("rule", "; ".join(rule.label for rule in rules))
-    if any(rule.action == "stage" for rule in rules):
+    if any(rule.action == "stage" or rule.isolated for rule in rules):
         # The overlay does not confine what a command does in the network.
         confined = not target.network or policy.stage_network == "allow"
         return Decision(Verdict.ASK, reason, try_first=confined)

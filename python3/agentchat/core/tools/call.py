@@ -9,9 +9,9 @@ from typing import Any
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
-from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import DryRunResult, Metadata, Tool
 from agentchat.core.urls import Url
+from agentchat.core.workspace import FileTarget, Zone
 
 SAVED_FILES = "files"
 """The checkpoint that consists of files in the journal."""

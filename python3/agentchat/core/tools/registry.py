@@ -1,10 +1,9 @@
-"""All tools by name and alias, and the groups of tools."""
+"""All tools by name and alias, and what a group of tools is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
@@ -29,39 +28,6 @@ class Group:
     collapse: bool = True
     ignore_tool_prompts: bool = False
     searchable: bool = False
-
-
-FILES = ("read", "grep", "find", "ls", "edit", "write", "delete")
-SKILL = "skill"
-"""The tool that reads skills; there is none while there are no skills."""
-
-READONLY = ("read", "grep", "find", "ls", "diagnostics", SKILL)
-AGENT = (*READONLY, "edit", "write", "delete", "bash", "ast_edit", "ask", "todo")
-
-WEB = ("fetch",)
-
-BUILTIN_GROUPS = (
-    Group("agent", AGENT),
-    Group("files", FILES),
-    Group("readonly", READONLY),
-    Group("web", WEB),
-)
-
-
-def parse_groups(settings: Mapping[str, Mapping[str, Any]]) -> tuple[Group, ...]:
-    """Return the built-in groups and the user's; a user's group replaces one of the same name."""
-    groups = {group.name: group for group in BUILTIN_GROUPS}
-    for name, spec in settings.items():
-        groups[name] = Group(
-            name=name,
-            tools=tuple(spec.get("tools") or ()),
-            prompt=spec.get("prompt") or "",
-            system_prompt=spec.get("system_prompt") or "",
-            replace_system_prompt=bool(spec.get("replace_system_prompt", False)),
-            collapse=bool(spec.get("collapse", True)),
-            ignore_tool_prompts=bool(spec.get("ignore_tool_prompts", False)),
-        )
-    return tuple(groups.values())
 
 
 class Registry:

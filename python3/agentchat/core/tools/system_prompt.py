@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from agentchat.core.tools.registry import SKILL, Group
+from agentchat.core.tools.registry import Group
 from agentchat.core.tools.tool import Environment, Tool
 
 ROLE = (
@@ -21,6 +21,9 @@ SKILLS = (
     "Skills, which are instructions for certain tasks. If one fits, read it with `skill` before "
     "you begin:"
 )
+SKILL = "skill"
+"""The tool that reads skills; there is none while there are no skills."""
+
 SEARCH_TOOLS = ("grep", "find", "ls")
 """Tools that explore files without asking; ``bash`` asks."""
 

@@ -11,11 +11,12 @@ from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import ChangeSet, ReplacedLines
 from agentchat.core.errors import ToolError
+from agentchat.core.frontend import Frontend
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import Image, ToolResult
 from agentchat.core.text import clip
-from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.todo import TodoList
+from agentchat.core.workspace import Workspace
 
 
 @frozen
@@ -144,6 +145,7 @@ class ToolOutput:
 
     ``details`` is JSON data for other programs; ``full_text_path`` is a file with the whole text,
     if ``text`` is only a part of it; ``cancelled`` means that the user cancelled the call.
+    ``change`` is what it changed in files, which the chat shows.
     """
 
     text: str
@@ -153,6 +155,7 @@ class ToolOutput:
     display_text: str | None = None
     full_text_path: str | None = None
     cancelled: bool = False
+    change: ChangeSet | None = None
 
 
 Extra = Mapping[str, Any] | None
@@ -185,6 +188,8 @@ class StagedPreview:
     is_standing: bool = False
     """Whether it is a handler that stays: it is resolved many times, and only when nothing else is
     pending."""
+    is_gone: Callable[[], bool] = lambda: False
+    """Whether what would carry it out has ended: such a handler is offered no longer."""
 
 
 class ToolFinder(Protocol):

@@ -10,10 +10,10 @@ from agentchat.core.context.context import ChatContext
 from agentchat.core.context.meter import ContextMeter
 from agentchat.core.limits import MAX_ROUNDS
 from agentchat.core.messages import History
+from agentchat.core.model import ModelRequest
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy, mode_forbids
 from agentchat.core.spending import Budget, Spending
-from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.todo import TodoList
 from agentchat.core.tools.tool import Environment, Tool

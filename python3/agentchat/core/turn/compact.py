@@ -22,7 +22,7 @@ from agentchat.core.context.shorten import shorten
 from agentchat.core.context.size import Window, fixed_tokens
 from agentchat.core.errors import Cancelled
 from agentchat.core.messages import History, Message, Note, Reply, ToolResult
-from agentchat.core.tools.model import ModelRequest
+from agentchat.core.model import ModelRequest
 from agentchat.core.turn.approval_request import make_question, question_tool, request_approval
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Announce, Plan, Prepare, RecordStep, Summarize, do

@@ -15,10 +15,10 @@ from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
+from agentchat.core.model import ModelRequest
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.spending import Scope
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import DryRunResult, Tool
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
 from agentchat.core.turn.preview_stack import Preview

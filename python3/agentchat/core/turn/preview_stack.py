@@ -9,8 +9,8 @@ from typing import Any
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import DryRunResult, Extra, StagedPreview, ToolOutput
+from agentchat.core.workspace import FileTarget
 
 Confirm = Callable[[DryRunResult], Awaitable[None]]
 """Asks the user what applying needs beyond their command; raises ToolError if that is refused."""
@@ -40,6 +40,8 @@ class Preview(StagedPreview):
     outside_turns: bool = False
     """Whether it can only be resolved while no turn runs: a turn works on top of it."""
     confirm: Confirm | None = None
+    from_destructive: bool = False
+    """Whether the tool that staged it is marked destructive."""
 
     @property
     def ordinary(self) -> bool:
@@ -47,10 +49,20 @@ class Preview(StagedPreview):
         return bool(self.targets) and all(target.ordinary for target in self.targets)
 
     @property
+    def is_callback(self) -> bool:
+        """Whether applying it runs a function of its tool: no file of it is known."""
+        return self.make is None and not self.targets
+
+    @property
+    def shows_effect(self) -> bool:
+        """Whether the user sees what applying it would do, beyond its label."""
+        return self.preview.change is not None or bool(self.preview.text.strip())
+
+    @property
     def destructive(self) -> bool:
-        """Whether applying it deletes a file."""
+        """Whether applying it deletes a file, or its tool is marked destructive."""
         files = self.preview.change.files if self.preview.change is not None else ()
-        return any(file.letter == "D" for file in files)
+        return self.from_destructive or any(file.letter == "D" for file in files)
 
 
 def make_preview(
@@ -98,6 +110,8 @@ class PreviewStack:
 
     @property
     def _standing(self) -> Preview | None:
+        if self.tool_handler is not None and self.tool_handler.is_gone():
+            self.tool_handler = None
         return self.standing or self.tool_handler
 
     def replace(self, preview: Preview) -> None:

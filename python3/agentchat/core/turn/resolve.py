@@ -146,9 +146,9 @@ def decide_resolution(policy: Policy, preview: Preview, action: Action) -> Decis
     may_skip_request = not policy.problems and policy.mode != "plan"
     if may_skip_request and policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, Reason("grant"), scope)
-    free = preview.ordinary and mode_allows(
-        policy.mode, editing=True, destructive=preview.destructive
-    )
+    # What a tool's own function does is known as little as what the tool does: only yolo runs it.
+    known = preview.ordinary or (preview.is_callback and policy.mode == "yolo")
+    free = known and mode_allows(policy.mode, editing=True, destructive=preview.destructive)
     if may_skip_request and (free or (policy.mode == "stage" and preview.in_overlay)):
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode), scope)
     if not policy.attended:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Generator, Iterator
 
 from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult, UserText
-from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
+from agentchat.core.model import CallDelta, ModelRequest, Piece, TextDelta
 from agentchat.core.turn.compact import is_summary_request
 from agentchat.models.offline.planner import (
     PlannedCall,

@@ -27,7 +27,7 @@ from agentchat.core.messages import (
     ToolResult,
     Usage,
 )
-from agentchat.core.tools.model import ModelRequest, Piece
+from agentchat.core.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import TOOL_SEARCH
 from agentchat.models.protocols.conversation import (

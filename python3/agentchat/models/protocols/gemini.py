@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from agentchat.core.messages import FinishReason, Image, ReplyPart, TextPart, ToolCall, Usage
-from agentchat.core.tools.model import ModelRequest, Piece
+from agentchat.core.model import ModelRequest, Piece
 from agentchat.models.protocols.conversation import (
     SKIP_SIGNATURE,
     Answer,

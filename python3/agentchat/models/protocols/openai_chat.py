@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from agentchat.core.messages import FinishReason, Image, Reply, ToolCall, Usage
-from agentchat.core.tools.model import ModelRequest, Piece
+from agentchat.core.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
 from agentchat.models.protocols.conversation import (
     SKIP_SIGNATURE,

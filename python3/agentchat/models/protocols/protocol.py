@@ -8,7 +8,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import Any, ClassVar, Protocol
 
 from agentchat.core.messages import Image, Reply, ReplyPart
-from agentchat.core.tools.model import ModelRequest
+from agentchat.core.model import ModelRequest
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import Entry, Round, images_intro, without_images

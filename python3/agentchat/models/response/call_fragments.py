@@ -9,7 +9,7 @@ from typing import Any
 
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import ToolCall
-from agentchat.core.tools.model import CallDelta, Piece
+from agentchat.core.model import CallDelta, Piece
 from agentchat.models.response.text import StreamedText
 
 REPORT_SHARE = 16

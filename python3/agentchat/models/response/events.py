@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 from agentchat.core.messages import Usage
-from agentchat.core.tools.model import Piece
+from agentchat.core.model import Piece
 from agentchat.models.response.refusal import one_line
 from agentchat.models.response.reply import ReplyAssembly
 

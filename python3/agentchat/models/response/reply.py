@@ -18,7 +18,7 @@ from agentchat.core.messages import (
     ToolCall,
     Usage,
 )
-from agentchat.core.tools.model import Piece, ReasoningDelta, TextDelta
+from agentchat.core.model import Piece, ReasoningDelta, TextDelta
 from agentchat.models.response.call_fragments import CallFragment, CallFragments
 from agentchat.models.response.text import StreamedText, ThinkTags
 from agentchat.models.response.text_calls import OfferedTools, WrittenCalls

@@ -13,7 +13,6 @@ from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.shell.dangers import find_dangers
 from agentchat.core.text import escape_hidden_characters, escape_line
 from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
-from agentchat.core.tools.ports import BufferState
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always, offers_turn
 from agentchat.core.turn.effects import ApprovalRequest
@@ -21,6 +20,7 @@ from agentchat.core.turn.hunk_decisions import change_hash
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.reverse_thinking import reverse_thinking
 from agentchat.core.turn.validate import CONFIDENCE
+from agentchat.core.workspace import BufferState
 from agentchat.nvim.render.diff import (
     Document,
     command_document,
@@ -167,7 +167,8 @@ def safety(request: ApprovalRequest) -> int:
     if request.staged_preview is not None and not request.staged_preview.has_effect:
         return NO_EFFECT
     if request.staged_preview is not None:
-        return 0 if request.staged_preview.is_standing else 2
+        shown = request.staged_preview.shows_effect and not request.staged_preview.is_standing
+        return 2 if shown else 0
     if request.decision.in_overlay or request.can_try or request.isolated is not None:
         return 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
@@ -275,11 +276,25 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
         facts.insert(0, ["for", escape_hidden_characters(request.prompt)])
     if request.decision.confinement:
         facts.append(["sandbox", request.decision.confinement])
+    facts += _nature(request)
     facts += _effects(request)
     facts += _command_facts(request)
     if request.decision.reason != EFFECT:
         facts.append(["asks because", escape_line(request.decision.reason_text)])
     return [*facts, *_dangers(target), *_parts(request)]
+
+
+def _nature(request: ApprovalRequest) -> list[list[str]]:
+    """Return what a tool that is not built in is marked as, and why the model resolves."""
+    tool, staged = request.call.tool, request.staged_preview
+    facts = []
+    if staged.from_destructive if staged else tool.source and tool.metadata.destructive:
+        name = staged.source if staged else tool.name
+        facts.append(["danger", f"{escape_line(name)} is marked destructive", WARNING])
+    if staged is not None and staged.shows_effect:  # else the arguments are shown
+        reason = str(request.call.raw_arguments.get("reason") or "")
+        facts.append(["reason", escape_hidden_characters(reason)])
+    return [fact for fact in facts if fact[1]]
 
 
 def _command_facts(request: ApprovalRequest) -> list[list[str]]:

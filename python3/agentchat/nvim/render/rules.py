@@ -16,8 +16,8 @@ from agentchat.core.permissions.rules import ACTIONS, PartVerdict, Rule, matchin
 from agentchat.core.shell.dangers import find_dangers
 from agentchat.core.text import escape_line
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
+from agentchat.core.workspace import Workspace
 
 
 async def explain(chat: Chat, workspace: Workspace, text: str) -> list[str]:

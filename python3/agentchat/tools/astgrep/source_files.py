@@ -10,8 +10,8 @@ from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.globs import matcher
 from agentchat.core.permissions.sensitive_paths import is_secret
-from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import ToolContext
+from agentchat.core.workspace import FileTarget, Workspace
 from agentchat.tools.astgrep.program import SourceSelection
 from agentchat.tools.files import locate_existing
 from agentchat.tools.format import path_sort_key

@@ -7,8 +7,8 @@ from dataclasses import field
 from typing import Annotated, Any
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frontend import AnswerOption, UserQuestion
 from agentchat.core.frozen import frozen
-from agentchat.core.tools.ports import AnswerOption, UserQuestion
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.format import argument_text

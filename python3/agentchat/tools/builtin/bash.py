@@ -16,8 +16,8 @@ from agentchat.core.text import (
     drop_partial_start,
     join_head_and_tail,
 )
-from agentchat.core.tools.ports import Command, ProcessResult
 from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
+from agentchat.core.workspace import Command, ProcessResult
 from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.format import (
     TerminalText,

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
-from agentchat.core.tools.ports import BufferState, FileTarget
 from agentchat.core.tools.tool import (
     Capability,
     DryRunResult,
@@ -18,6 +17,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
+from agentchat.core.workspace import BufferState, FileTarget
 from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import apply_file_change, locate_file, read_for_change, writes_path
 from agentchat.tools.format import argument_text

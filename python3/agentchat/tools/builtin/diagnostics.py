@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frontend import Diagnostic
 from agentchat.core.frozen import frozen
 from agentchat.core.limits import DIAGNOSTICS
 from agentchat.core.text import escape_line
-from agentchat.core.tools.ports import Diagnostic
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import locate_existing, reads_path

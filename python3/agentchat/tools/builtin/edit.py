@@ -11,7 +11,6 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange, ReplacedLines
 from agentchat.core.diff.text_file import decode, encode
 from agentchat.core.edit.match import Edit, EditError, EditOutcome, apply_edits
 from agentchat.core.frozen import frozen
-from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import (
     Capability,
     DryRunResult,
@@ -20,6 +19,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
+from agentchat.core.workspace import FileTarget, Zone
 from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import (
     apply_file_change,

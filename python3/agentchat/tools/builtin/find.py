@@ -10,8 +10,8 @@ from agentchat.core.frozen import frozen
 from agentchat.core.globs import matcher
 from agentchat.core.limits import FIND_RESULTS
 from agentchat.core.text import escape_line
-from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.core.workspace import FileTarget
 from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import locate_directory, reads_path
 from agentchat.tools.format import (

@@ -14,8 +14,8 @@ from agentchat.core.globs import matcher
 from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
 from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.text import escape_line
-from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.core.workspace import FileTarget, Workspace
 from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import locate_existing, reads_path
 from agentchat.tools.format import (

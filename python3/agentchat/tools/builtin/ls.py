@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from agentchat.core.frozen import frozen
 from agentchat.core.limits import LS_ENTRIES
 from agentchat.core.text import escape_line
-from agentchat.core.tools.ports import DirectoryEntry
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.core.workspace import DirectoryEntry
 from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import locate_directory, read_error, reads_path
 from agentchat.tools.format import (

@@ -198,6 +198,8 @@ class RemoteTool:
         async def resolve(action: str, reason: str, extra: Extra) -> ToolOutput | None:
             data = None if extra is None else dict(extra)
             request = {**target, "action": action, "reason": reason, "extra": data}
+            if action == "reject" and not params["standing"]:
+                worker.previews.discard(preview)
             answer = await self.pool.call_in(worker, "resolve", request)
             if not params["standing"]:
                 worker.previews.discard(preview)
@@ -207,7 +209,8 @@ class RemoteTool:
             try:
                 return await resolve("apply", reason, extra) or ToolOutput(f"Applied: {label}.")
             except WorkerEnded as error:
-                message = f"{error}. Discard the preview and call {name} again."
+                advice = "Call" if params["standing"] else "Discard the preview and call"
+                message = f"{error}. {advice} {name} again."
                 raise RemoteError(message) from error
 
         async def reject(reason: str, extra: Extra) -> ToolOutput | None:
@@ -222,6 +225,7 @@ class RemoteTool:
             preview=DryRunResult(text=params["text"]),
             details=params["details"],
             is_standing=params["standing"],
+            is_gone=lambda: not worker.alive,
         )
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:

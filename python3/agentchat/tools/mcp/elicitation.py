@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agentchat.core.errors import ToolError
+from agentchat.core.frontend import AnswerOption, Frontend, UserQuestion
 from agentchat.core.text import clip, escape_hidden_characters
-from agentchat.core.tools.ports import AnswerOption, Frontend, UserQuestion
 
 DECLINE = AnswerOption("Decline", "Tell the server that you do not answer")
 MOST_TRIES = 3

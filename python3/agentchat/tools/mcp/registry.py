@@ -9,13 +9,6 @@ from typing import Any
 
 from agentchat.core.frozen import frozen
 from agentchat.rpc.background import BackgroundTasks
-from agentchat.tools.custom.declaration.files import (
-    Source,
-    is_trusted,
-    read_source,
-    read_trust,
-    stamp,
-)
 from agentchat.tools.custom.process.worker import Groups
 from agentchat.tools.mcp.config import (
     PROJECT_FILES,
@@ -28,6 +21,7 @@ from agentchat.tools.mcp.config import (
 )
 from agentchat.tools.mcp.servers import McpServer
 from agentchat.tools.mcp.worker import McpWorker
+from agentchat.tools.trust import Source, is_trusted, read_source, read_trust, stamp
 
 Stamp = tuple[Any, ...]
 

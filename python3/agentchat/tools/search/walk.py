@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agentchat.core.frozen import frozen
-from agentchat.core.tools.ports import DirectoryEntry, Workspace
+from agentchat.core.workspace import DirectoryEntry, Workspace
 from agentchat.tools.format import path_sort_key
 from agentchat.tools.search import ripgrep
 

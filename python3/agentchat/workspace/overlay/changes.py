@@ -7,15 +7,17 @@ import functools
 import os
 import re
 import stat
-import subprocess
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from agentchat.core.diff.aspects import FOLDER, LINK, MODE, read_mode, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
+from agentchat.core.workspace import Command
 from agentchat.workspace.overlay.upper import Signature, UpperEntry, UpperFolder
+from agentchat.workspace.process import programs
 
 GIT, IGNORED = ".git", "ignored"
 """The names of the groups that need the user's consent."""
@@ -255,7 +257,10 @@ def is_privileged(file: FileChange) -> bool:
 
 
 def find_renames(files: Sequence[FileChange]) -> list[FileChange]:
-    """Return the changes with each pair of a deleted and a created file of one content as one."""
+    """Return the changes with each pair of a deleted and a created file of one content as one.
+
+    A file that was moved and has another mode now stays two changes: a renamed file keeps its mode.
+    """
     deleted: dict[bytes, list[FileChange]] = {}
     for file in files:
         if file.letter == "D" and file.before and not split_aspect(file.path)[1]:
@@ -275,12 +280,22 @@ def find_renames(files: Sequence[FileChange]) -> list[FileChange]:
 def _deleted_twin(file: FileChange, deleted: Mapping[bytes, list[FileChange]]) -> FileChange | None:
     if file.letter != "A" or not file.after or split_aspect(file.path)[1]:
         return None
-    twins = deleted.get(file.after, [])
+    mode = file.mode if file.mode is not None else 0o666 & ~_umask()
+    found = deleted.get(file.after, [])
+    twins = [twin for twin in found if _mode_of(twin.path) in (None, mode)]
     base = os.path.basename(file.path)
     best = next((t for t in twins if os.path.basename(t.path) == base), next(iter(twins), None))
     if best is not None:
-        twins.remove(best)
+        found.remove(best)
     return best
+
+
+def _mode_of(path: str) -> int | None:
+    """Return the permission bits of a file of the project; ``None`` if it is gone meanwhile."""
+    try:
+        return stat.S_IMODE(os.lstat(path).st_mode)
+    except OSError:
+        return None
 
 
 def _without_implied_folders(files: Iterable[FileChange]) -> list[FileChange]:
@@ -336,13 +351,11 @@ def format_size(size: int) -> str:
 
 def _ask_git(root: str, paths: Sequence[str]) -> set[str]:
     """Return the paths that git ignores; none without git or outside a repository."""
-    argv = ["git", "-c", "core.fsmonitor=false", "check-ignore", "-z", "--stdin"]
     data = b"\0".join(map(os.fsencode, paths)) + b"\0"
+    argv = ("git", "check-ignore", "-z", "--stdin")
     try:
-        done = subprocess.run(
-            argv, cwd=root, input=data, capture_output=True, timeout=IGNORE_SECONDS
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = programs.run(Command(argv, root, stdin=data, timeout=IGNORE_SECONDS), root)
+    except ToolError:
         return set()
     return {os.fsdecode(path) for path in done.stdout.split(b"\0") if path}
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable
-from agentchat.core.tools.ports import Command, ProcessResult, SandboxSetting, Workspace
+from agentchat.core.workspace import Command, ProcessResult, SandboxSetting, Workspace
 from agentchat.workspace.overlay.bubblewrap import find_bubblewrap
 from agentchat.workspace.overlay.changes import OverlayChanges, format_size
 from agentchat.workspace.overlay.launcher import OverlayLauncher, why_impossible

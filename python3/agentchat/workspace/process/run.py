@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import IO, BinaryIO
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command, ProcessResult
+from agentchat.core.workspace import Command, ProcessResult
 from agentchat.rpc.background import run_to_completion
 from agentchat.workspace.process import orphans
 from agentchat.workspace.process.orphans import Watchdog
@@ -111,7 +111,7 @@ OnOutput = Callable[[bytes], None]
 
 
 async def run(command: Command, on_output: OnOutput | None = None) -> ProcessResult:
-    """Run a program (see ``core.tools.ports.Workspace.run``).
+    """Run a program (see ``core.workspace.Workspace.run``).
 
     Args:
         on_output: gets each piece of standard output as it arrives, on the loop's thread.

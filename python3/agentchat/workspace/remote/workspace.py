@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentchat.core.errors import ToolError, Unreachable
-from agentchat.core.tools.ports import (
+from agentchat.core.workspace import (
     AppliedFile,
     Command,
     CommandSandbox,
@@ -25,7 +25,7 @@ from agentchat.core.tools.ports import (
 )
 from agentchat.rpc.frames import Disconnected
 from agentchat.rpc.peer import OnProgress
-from agentchat.workspace.process import run
+from agentchat.workspace.process import programs, run
 from agentchat.workspace.process.run import Capture
 from agentchat.workspace.process.sandbox import OFF
 from agentchat.workspace.remote.client import StartError, WorkspaceClient
@@ -172,10 +172,11 @@ class RemoteWorkspace:
 
         A program of the plugin runs on this machine, if it needs nothing but its input.
         """
-        if command.own and command.stdin is None:
-            raise ToolError(f"{command.argv[0]} is not on {self.host}.")
-        if command.own:
-            return await run.run(command, on_output)
+        if command.own and "/" in command.argv[0]:
+            if command.stdin is None:
+                raise ToolError(f"{command.argv[0]} is not on {self.host}.")
+            with programs.prepare(command, root="") as prepared:
+                return await run.run(prepared, on_output)
         capture = Capture(command.capture, command.overflow)
         try:
             exit = await self._run(command, _call_both(capture.add, on_output))
@@ -199,6 +200,11 @@ class RemoteWorkspace:
         """Return the variables that programs there have by default."""
         variables: dict[str, str] = await self.request("environment")
         return variables
+
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``."""
+        names: list[str] = await self.request("repository_programs", cwd=cwd)
+        return names
 
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str

@@ -16,9 +16,10 @@ from agentchat.core.tools.registry import Group
 from agentchat.rpc.frames import error_text
 from agentchat.tools.custom.declaration.checkpoint import CheckpointDefinition, checkpoint_of
 from agentchat.tools.custom.declaration.definition import Definition, definition_of
-from agentchat.tools.custom.declaration.files import FileProblem, Source
+from agentchat.tools.custom.declaration.files import FileProblem
 from agentchat.tools.custom.declaration.processor import ProcessorDefinition, processor_of
 from agentchat.tools.custom.declaration.registration import ImportedTools, registering_with
+from agentchat.tools.trust import Source
 
 
 @frozen

@@ -45,8 +45,9 @@ from typing import Any
 from agentchat.core.errors import ToolError
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.rpc.frames import RemoteError
-from agentchat.tools.custom.declaration.files import GONE, Source
+from agentchat.tools.custom.declaration.files import GONE
 from agentchat.tools.custom.process.worker import CallServices, Registrar, Worker, WorkerEnded
+from agentchat.tools.trust import Source
 
 IMPORT_SECONDS = 10.0
 """How long importing one file may take."""

@@ -43,13 +43,14 @@ from agentchat.tools.custom.declaration.context import (
 )
 from agentchat.tools.custom.declaration.definition import Definition
 from agentchat.tools.custom.declaration.file_import import ImportProblem, import_source
-from agentchat.tools.custom.declaration.files import GONE, Source
+from agentchat.tools.custom.declaration.files import GONE
 from agentchat.tools.custom.declaration.parameters import BoundFunction, bind
 from agentchat.tools.custom.declaration.processor import NAMES, ProcessorDefinition
 from agentchat.tools.custom.declaration.registration import NO_REGISTRAR, registering_with
 from agentchat.tools.custom.declaration.spec import ASKS, OVER, RESOURCES
 from agentchat.tools.custom.process.call_context import CallContext
 from agentchat.tools.custom.process.printing import PrintedBytes, Printer
+from agentchat.tools.trust import Source
 
 
 class UserCodeError(Exception):
@@ -230,12 +231,14 @@ class ToolServer:
         return asdict(result_of(value, definition.spec.name))
 
     def _resolve(self, params: Mapping[str, Any]) -> Any:
-        """Apply or reject a preview; forget it if that succeeds."""
+        """Apply or reject a preview; forget it when it is rejected, or applied without an error."""
         callbacks = self._previews.get(params["preview"])
         if callbacks is None:
             raise ToolError(GONE)
         context = Context(params["cwd"], params["call_id"])
         _enter(context.cwd)
+        if params["action"] == "reject" and not params["standing"]:
+            del self._previews[params["preview"]]  # it is gone even if this fails
         value = _value(callbacks[params["action"]], {}, context, params["reason"], params["extra"])
         answer = None if value is None else asdict(result_of(value, params["name"]))
         if not params["standing"]:

@@ -1,4 +1,4 @@
-"""The port of a model; ``models/`` implements it."""
+"""The contract of a model; ``models/`` implements it."""
 
 from __future__ import annotations
 

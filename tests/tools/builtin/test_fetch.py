@@ -12,7 +12,7 @@ import pytest
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import FETCH_BYTES
 from agentchat.core.tools.tool import ToolOutput
-from agentchat.tools.web.fetch import TOOL, run
+from agentchat.tools.builtin.fetch import TOOL, run
 from tests.support.web_server import Resource, WebServer, redirect
 from tests.tools.conftest import Bench
 

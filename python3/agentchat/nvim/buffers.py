@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any, Protocol
 
 from agentchat.core.frozen import frozen
-from agentchat.core.tools.ports import Workspace
-from agentchat.models.select import environment_keys
-from agentchat.nvim.lua_api import LuaApi, LuaFunction
-from agentchat.nvim.settings import Settings
+from agentchat.nvim.lua_api import LuaFunction
 from agentchat.rpc.background import Batcher
-from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.editor_port import (
     BufferEdit,
     BufferFlags,
@@ -25,20 +18,7 @@ from agentchat.workspace.editor_port import (
     SaveOutcome,
     TextForm,
 )
-from agentchat.workspace.files import cleanup
 from agentchat.workspace.files.transaction import ChangeFailed
-from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.overlay.folder import OverlayFolder
-from agentchat.workspace.overlay.launcher import MIB, OverlayLauncher
-from agentchat.workspace.overlay.workspace import OverlayWorkspace
-from agentchat.workspace.remote.command import PREFIX, read_command
-from agentchat.workspace.remote.ssh import (
-    URL_PREFIX,
-    SshCommand,
-    SshLauncher,
-    read_destination,
-)
-from agentchat.workspace.remote.workspace import Launcher, RemoteWorkspace
 
 TEXTS = 8
 """Buffers whose text is kept in the host, so that it is not sent again while it is the same."""
@@ -180,96 +160,3 @@ def _flags(table: Mapping[str, Any]) -> dict[str, Any]:
 def _snapshot(table: Mapping[str, Any], text: bytes | None) -> BufferSnapshot:
     form = TextForm(bool(table["eol"]), bool(table["bomb"]), table["fileformat"])
     return BufferSnapshot(**_flags(table), text=text, form=form, encoding=table["encoding"])
-
-
-OVERLAYS = "overlay"
-"""The folder below the state folder with the overlays of chats in stage mode."""
-
-REMOTE_PROJECTS = "remote"
-"""The folder below the state folder with rules for projects on other machines."""
-
-
-def open_workspace(
-    payload: Mapping[str, Any], settings: Settings, guarded: Sequence[str], lua: LuaApi
-) -> Workspace:
-    """Return the workspace at ``place`` on another machine, else at ``cwd`` on this one.
-
-    Args:
-        guarded: protected folders, with everything below them.
-
-    Raises:
-        UserError: the place is not valid.
-    """
-    place = payload.get("place")
-    if place:
-        return RemoteWorkspace(_launcher(place, payload["cwd"], settings), guarded)
-    local = LocalWorkspace(os.path.realpath(payload["cwd"]), guarded)
-    return BuffersWorkspace(local, NvimBuffers(lua, settings.plain_save))
-
-
-ISOLATED = "isolated"
-"""The folder below the state folder with the overlays of commands that run isolated."""
-
-
-def open_overlay(
-    workspace: Workspace, folder: Path, settings: Settings, guarded: Sequence[str]
-) -> OverlayWorkspace | None:
-    """Return an overlay of a chat; ``None`` for a workspace on another machine.
-
-    Args:
-        folder: where the overlay keeps its files, below the state folder.
-        guarded: protected folders; of these, the state folder is hidden.
-    """
-    if workspace.host:
-        return None
-    launcher = OverlayLauncher(
-        workspace.root,
-        OverlayFolder(folder),
-        hidden=(str(folder.parent.parent),),
-        quota=settings.stage_quota_mb * MIB,
-        variables=_without_keys(settings),
-    )
-    return OverlayWorkspace(launcher, workspace, guarded)
-
-
-def _without_keys(settings: Settings) -> dict[str, str]:
-    """Return the variables of this process without the API keys of models."""
-    keys = environment_keys(settings.model, os.environ)
-    return {name: value for name, value in os.environ.items() if value not in keys}
-
-
-def is_remote(place: str) -> bool:
-    """Whether this names a workspace on another machine, not a directory on this one."""
-    return place.startswith((URL_PREFIX, PREFIX))
-
-
-def project_folder(workspace: Workspace, place: str, state: Path) -> str:
-    """Return the folder on this machine with the rules and custom tools for a workspace.
-
-    Files on another machine cannot be trusted here: rules for it are kept in the state folder.
-    """
-    if not workspace.host:
-        return workspace.root
-    digest = hashlib.sha256(place.encode()).hexdigest()
-    return str(state / REMOTE_PROJECTS / digest[:16])
-
-
-class LocalLeftovers:
-    """The leftovers on this machine."""
-
-    def put_back(self, paths: Iterable[str]) -> None:
-        """Rename files that were set aside to their own names."""
-        cleanup.restore_originals(paths)
-
-    def sweep(self, made: Mapping[str, int]) -> None:
-        """Remove temporary files beside each path, and the number of folders made for it."""
-        cleanup.remove_leftovers(made)
-
-
-def _launcher(place: str, cwd: str, settings: Settings) -> Launcher:
-    """Return how the server of a remote workspace is started; raises UserError."""
-    environment = _without_keys(settings)
-    if place.startswith(PREFIX):
-        return read_command(place, cwd, environment)
-    ssh = SshCommand(settings.ssh_command, settings.ssh_python, environment)
-    return SshLauncher(read_destination(place), ssh)

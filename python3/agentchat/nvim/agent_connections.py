@@ -25,9 +25,6 @@ from agentchat.rpc.peer import IncomingRequest, RequestTasks
 
 log = logging.getLogger(__name__)
 
-FOLDER = "agents"
-"""The folder with the sockets, below the state folder."""
-
 PLACES_SECONDS = 1.0
 """How long Neovim may take to say where it is: it does not while it waits for a key."""
 
@@ -124,7 +121,7 @@ class AgentConnections:
 
     def __init__(self, editor: ChatOpener, folder: Path) -> None:
         self.editor = editor
-        self._folder = folder / FOLDER
+        self._folder = folder
         self._listening: socket.socket | None = None
         self._numbers = itertools.count(1)
         self._connections: dict[int, AgentConnection] = {}

@@ -11,10 +11,11 @@ from agentchat.core.limits import DEFERRED_THRESHOLD, MAX_ROUNDS, PARALLEL_TOOLS
 from agentchat.core.permissions.policy import Mode, StageNetwork, parse_mode
 from agentchat.core.permissions.rules import Rule, parse_rules
 from agentchat.core.spending import SCOPES, Budget
-from agentchat.core.tools.ports import SandboxSetting
-from agentchat.core.tools.registry import Group, parse_groups
+from agentchat.core.tools.registry import Group
 from agentchat.core.tools.tool import Condition, ToolOptions
 from agentchat.core.turn.chat import CompactSetting
+from agentchat.core.workspace import SandboxSetting
+from agentchat.tools.builtin.catalogue import BUILTIN_GROUPS
 from agentchat.workspace.overlay.launcher import QUOTA_MB
 
 FUNCTION = "function"
@@ -84,6 +85,22 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         mcp_servers=_table(settings.get("mcp")).get("servers"),
         problems=problems,
     )
+
+
+def parse_groups(settings: Mapping[str, Mapping[str, Any]]) -> tuple[Group, ...]:
+    """Return the built-in groups and the user's; a user's group replaces one of the same name."""
+    groups = {group.name: group for group in BUILTIN_GROUPS}
+    for name, spec in settings.items():
+        groups[name] = Group(
+            name=name,
+            tools=tuple(spec.get("tools") or ()),
+            prompt=spec.get("prompt") or "",
+            system_prompt=spec.get("system_prompt") or "",
+            replace_system_prompt=bool(spec.get("replace_system_prompt", False)),
+            collapse=bool(spec.get("collapse", True)),
+            ignore_tool_prompts=bool(spec.get("ignore_tool_prompts", False)),
+        )
+    return tuple(groups.values())
 
 
 AskOption = Callable[[str, str, Mapping[str, Any]], Awaitable[bool]]

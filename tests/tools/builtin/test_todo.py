@@ -8,7 +8,7 @@ import pytest
 
 from agentchat.core.tools.todo import TodoItem
 from agentchat.core.tools.tool import ArgumentError
-from agentchat.tools.todo import MOST_ITEMS, TOOL, TodoArguments, _item
+from agentchat.tools.builtin.todo import MOST_ITEMS, TOOL, TodoArguments, _item
 
 
 def items(*todos: Any) -> list[TodoItem]:

@@ -1,6 +1,6 @@
-"""Loads the files with custom tools, and loads them again when they change.
+"""The tools of a chat that are not built in: of the user's files, of MCP servers, of the editor.
 
-The tools that Lua registers join those of the files.
+Files are loaded again when they change.
 """
 
 from __future__ import annotations
@@ -11,26 +11,14 @@ import os
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from agentchat.agent.chat_tools import ChatTools
+from agentchat.app.settings import Settings
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import ToolOutput
-from agentchat.nvim.lua_api import LuaApi
-from agentchat.nvim.lua_tools import LuaTools
-from agentchat.nvim.mcp_commands import McpCommands
-from agentchat.nvim.settings import Settings
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
-from agentchat.tools.custom.declaration.files import (
-    PROJECT_FOLDER,
-    FileProblem,
-    Location,
-    Source,
-    is_trusted,
-    read_source,
-    read_trust,
-    stamp,
-)
+from agentchat.tools.custom.declaration.files import PROJECT_FOLDER, FileProblem, Location
 from agentchat.tools.custom.declaration.spec import ToolSpec
 from agentchat.tools.custom.process.pool import WorkerPool
 from agentchat.tools.custom.process.worker import Worker, start_worker
@@ -46,6 +34,7 @@ from agentchat.tools.mcp.prompts import ServerPrompts
 from agentchat.tools.mcp.registry import ServerRegistry
 from agentchat.tools.mcp.servers import McpServer
 from agentchat.tools.mcp.tool import ServerTools, make_output
+from agentchat.tools.trust import Source, is_trusted, read_source, read_trust, stamp
 from agentchat.workspace.process.run import WATCHDOG
 
 log = logging.getLogger(__name__)
@@ -83,17 +72,47 @@ class ChatFiles:
         return list(dict.fromkeys(path for location in self.locations for path in location.files()))
 
 
-class CustomTools:
+class ToolsView(Protocol):
+    """Shows what becomes of the tools."""
+
+    def notify(self, level: str, text: str) -> None:
+        """Show one line: level is ``info``, ``warn`` or ``error``."""
+
+    def warn_once(self, text: str) -> None:
+        """Show a warning, unless it was shown before."""
+
+    def watch_trust(self, folders: Sequence[str]) -> None:
+        """Offer to trust files with tools in these folders when they are opened."""
+
+    def offer_servers(self, root: Path, servers: Collection[McpServer]) -> None:
+        """Let the user complete the MCP servers of a project and their resources."""
+
+    def show_login(self, server: str, url: str) -> None:
+        """Show the address at which the user logs in to an MCP server."""
+
+
+class EditorTools(ToolSource, Protocol):
+    """The tools that are registered with the editor."""
+
+    @property
+    def stamp(self) -> Stamp:
+        """A value that differs if a tool was registered or unregistered."""
+
+
+class ToolSources:
     """The custom tools of all open chats.
 
     Args:
         config: the folder of the user's Neovim configuration.
         trust: the file of Neovim's trust database.
+        editor_tools: the tools that are registered with the editor, if there is one.
     """
 
-    def __init__(self, lua: LuaApi, config: Path, trust: Path) -> None:
-        self._lua = lua
-        self.registered = LuaTools(lua)
+    def __init__(
+        self, view: ToolsView, config: Path, trust: Path, editor_tools: EditorTools | None = None
+    ) -> None:
+        self._view = view
+        self._editor_tools = editor_tools
         self._config = config
         self._trust = trust
         pool = WorkerPool(lambda: start_worker(WATCHDOG))
@@ -106,9 +125,8 @@ class CustomTools:
             trust=trust,
             tokens=trust.parent / "agentchat" / "mcp",
             on_change=self._show_servers,
-            on_login=self._show_login,
+            on_login=view.show_login,
         )
-        self._mcp_commands = McpCommands(lua, self.servers)
         self._chats: dict[str, ChatFiles] = {}
         self._notified: set[str] = set()
         self._loading = asyncio.Lock()
@@ -129,7 +147,7 @@ class CustomTools:
         self.configure(chat, settings)
         opened = self._chats.values()
         folders = {str(location.path) for files in opened for location in files.locations}
-        self._lua.call("trust.watch_tools", sorted(folders))
+        self._view.watch_trust(sorted(folders))
         self._tasks.start(self._report_errors(self._load_all()))
 
     def leave(self, chat: str) -> None:
@@ -163,11 +181,13 @@ class CustomTools:
             if problem is not None:
                 self._notify_once(str(problem))
         for line in files.tools.unknown_names():
-            self._lua.call("notify.warn_once", line)
+            self._view.warn_once(line)
 
     def _show_servers(self, root: Path) -> None:
         """Register the tools of a project's servers again: they changed."""
-        self._mcp_commands.offer_servers(root)
+        project = self.servers.project(root)
+        if project is not None:
+            self._view.offer_servers(root, project.servers.values())
         for files in self._chats.values():
             if files.root == root and files.loaded is not None:
                 self._register_all(files)
@@ -188,9 +208,6 @@ class CustomTools:
         files = self._chats.get(chat)
         return self.servers.refresh(files.root).servers.values() if files is not None else ()
 
-    def _show_login(self, name: str, url: str) -> None:
-        self._mcp_commands.show_login(name, url)
-
     def _server_tools(self, files: ChatFiles) -> list[ServerTools]:
         """Return the tools of the servers of a chat, whether or not they run."""
         project = self.servers.refresh(files.root)
@@ -199,15 +216,6 @@ class CustomTools:
                 seen = files.servers[name].approved if name in files.servers else {}
                 files.servers[name] = ServerTools(server, seen)
         return [files.servers[name] for name in project.servers]
-
-    async def run_mcp(self, payload: Mapping[str, Any]) -> None:
-        """Carry out ``:AgentMcp``; raises UserError."""
-        await self._mcp_commands.run(payload)
-
-    def declare(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Replace the tools that Lua has registered, in every chat."""
-        self.registered.replace(tools)
-        self.reload(all_files=False)
 
     def reload(self, *, all_files: bool) -> None:
         """Load the files that changed, or all of them and report how many."""
@@ -239,7 +247,8 @@ class CustomTools:
 
     @property
     def _registered_stamp(self) -> Stamp:
-        return (*self._runtime_tools.stamp, *self.registered.stamp)
+        editor = self._editor_tools.stamp if self._editor_tools is not None else ()
+        return (*self._runtime_tools.stamp, *editor)
 
     def _is_current(self, files: ChatFiles) -> bool:
         is_same = files.registered == self._registered_stamp
@@ -285,7 +294,8 @@ class CustomTools:
         files.registered = self._registered_stamp
         runtime = self._runtime_tools.sources(files.sources)
         servers = self._server_tools(files)
-        sources: list[ToolSource] = [*files.sources, *runtime, self.registered, *servers]
+        editor = [self._editor_tools] if self._editor_tools is not None else []
+        sources: list[ToolSource] = [*files.sources, *runtime, *editor, *servers]
         problems = files.registry.replace_all(sources)
         files.tools.show()
         return problems
@@ -330,7 +340,7 @@ class CustomTools:
             self._notify("warn", text)
 
     def _notify(self, level: str, text: str) -> None:
-        self._lua.notify(level, text)
+        self._view.notify(level, text)
 
 
 def _short(text: str, files: ChatFiles) -> str:

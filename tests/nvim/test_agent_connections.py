@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agentchat.agent.external.agent import CallAnswer, ExternalAgent
-from agentchat.agent.external.connections import FOLDER, AgentConnections
 from agentchat.core.errors import ToolError
+from agentchat.nvim.agent_connections import AgentConnections
 from agentchat.rpc import sockets
 from agentchat.rpc.peer import Peer
 
@@ -62,7 +62,7 @@ class Opener:
 async def connect(folder: Path, opener: Opener, request: pytest.FixtureRequest) -> Peer:
     request.addfinalizer(opener.connections.close)
     await opener.connections.listen("/a")
-    (path,) = sockets.find(folder / FOLDER)
+    (path,) = sockets.find(folder)
     peer = sockets.make_peer(sockets.connect(path))
     peer.start()
     hello = await peer.request("hello", {"name": "Tester", "cwd": "/a"})

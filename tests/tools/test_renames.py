@@ -6,7 +6,7 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange, rebase
 from agentchat.core.diff.hunks import hunks, keep_hunks
-from agentchat.tools.builtin.catalogue import compose, with_renames
+from agentchat.tools.staging import compose, with_renames
 
 TEXT = b"".join(b"line %d\n" % n for n in range(1, 41))
 EDITED = TEXT.replace(b"line 5\n", b"LINE 5\n").replace(b"line 30\n", b"LINE 30\n")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 
+from agentchat.app.state import LogFormatter
 from agentchat.journal.file import SecretMask
-from agentchat.nvim.chat_factory import LogFormatter
 
 KEY = "a-key-that-a-command-printed"
 

@@ -1,4 +1,4 @@
-"""The ports that tools and the plan use; ``workspace/`` and ``nvim/`` implement them."""
+"""The contract of a workspace, which tools and the plan use; ``workspace/`` implements it."""
 
 from __future__ import annotations
 
@@ -93,8 +93,10 @@ class Command:
     confine: bool = False
     """Whether it runs in a sandbox, if the user wants one."""
     own: bool = False
-    """Whether the program belongs to the plugin. It runs on the user's machine even if the
-    workspace is on another one; then it sees only its input."""
+    """Whether it is a program of the plugin, like ``git`` for a diff. It is looked up outside of
+    the workspace and gets few variables, and the project's settings name nothing that it runs. One
+    with a path runs on the user's machine even if the workspace is on another one; then it sees
+    only its input."""
     network: bool = False
     """Whether it gets the network where commands have none otherwise, as in an overlay."""
 
@@ -208,6 +210,12 @@ class Workspace(Protocol):
     async def environment(self) -> Mapping[str, str]:
         """Return the variables that programs there have by default."""
 
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``: names of settings.
+
+        Settings of the user's own files do not count.
+        """
+
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
@@ -215,68 +223,4 @@ class Workspace(Protocol):
 
         ``commands`` are the words of each command it consists of. A file that changes changes
         its line.
-        """
-
-
-@frozen
-class AnswerOption:
-    """One answer that is offered."""
-
-    label: str
-    description: str = ""
-
-
-@frozen
-class UserQuestion:
-    """One question to the user; without options the user writes the answer.
-
-    With options, ``is_open`` lets the user write another answer, ``is_optional`` choose none.
-    """
-
-    question: str
-    header: str = ""
-    options: tuple[AnswerOption, ...] = ()
-    multi_select: bool = False
-    is_open: bool = True
-    is_optional: bool = False
-
-
-@frozen
-class Diagnostic:
-    """What a language server or linter says of a place in a file.
-
-    ``path`` is absolute, ``line`` and ``column`` (in bytes) count from 1; ``severity`` is one of
-    ``SEVERITIES``.
-    """
-
-    path: str
-    line: int
-    column: int
-    severity: str
-    message: str
-    source: str = ""
-    code: str = ""
-
-
-SEVERITIES = ("error", "warning", "info", "hint")
-"""The worst first."""
-
-
-class Frontend(Protocol):
-    """What a tool may ask of the user's editor."""
-
-    async def ask(self, questions: Sequence[UserQuestion]) -> Sequence[tuple[str, ...]]:
-        """Put questions one after the other and return what was chosen or written for each.
-
-        Fewer answers than questions: the user closed the next one. Cancelling closes it, too.
-        Raises ToolError if nobody is there to be asked.
-        """
-
-    async def diagnostics(
-        self, path: str | None = None, severity: str | None = None
-    ) -> Sequence[Diagnostic]:
-        """Return the diagnostics of files in the workspace, sorted by path and place.
-
-        Only those of ``path`` (absolute; a file or a directory), and only those at least as bad
-        as ``severity``, where these are given.
         """

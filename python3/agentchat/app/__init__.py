@@ -1,0 +1,1 @@
+"""Builds a chat from settings and folders; the faces stand on it."""

@@ -1,0 +1,238 @@
+"""Builds a chat: creates its parts and connects them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import agentchat
+from agentchat.agent.execution.isolated_runs import IsolatedRuns
+from agentchat.agent.execution.results import ResultStore
+from agentchat.agent.external.agent import ExternalAgent
+from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
+from agentchat.agent.prompts.command_files import CommandFiles
+from agentchat.agent.prompts.skills import Skills
+from agentchat.agent.prompts.slash_commands import SlashCommands
+from agentchat.agent.session import Session
+from agentchat.agent.session_parts import SessionParts
+from agentchat.app.settings import Settings, parse_tool_options
+from agentchat.app.state import State
+from agentchat.app.tool_sources import ToolSources
+from agentchat.app.workspaces import ISOLATED, OVERLAYS, open_overlay, project_folder
+from agentchat.core.errors import ToolError, UserError
+from agentchat.core.frontend import Frontend
+from agentchat.core.frozen import frozen
+from agentchat.core.permissions.grants import Grants
+from agentchat.core.permissions.policy import Policy
+from agentchat.core.tools.registry import Registry
+from agentchat.core.tools.tool import Environment
+from agentchat.core.tools.toolset import Toolset
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.view import View
+from agentchat.core.workspace import Workspace
+from agentchat.journal.ledger import UsageLedger
+from agentchat.journal.writer import JournalWriter
+from agentchat.models.select import ModelSelection, environment_keys
+from agentchat.tools.builtin.catalogue import builtin_tools
+from agentchat.tools.custom.registry import CustomRegistry
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
+
+
+class ChatFrontend(Frontend, Protocol):
+    """The editor of a chat, which also knows the functions in the user's settings."""
+
+    async def decide_option(self, tool: str, option: str, arguments: Mapping[str, Any]) -> bool:
+        """Return what a function in ``tools.opts`` says about a call; raises its error."""
+
+
+@frozen
+class ChatParts:
+    """The parts of a chat that are the same with and without an editor.
+
+    Args:
+        agent: the agent of another program whose calls the chat runs, if it is such a chat.
+    """
+
+    _: KW_ONLY
+
+    chat: Chat
+    session: Session
+    journal: JournalWriter
+    models: ModelSelection
+    agent: ExternalAgent | None
+    registry: Registry
+    rule_store: RuleStore
+
+
+class ChatBuilder:
+    """Builds one chat; it continues where the journal of this id ends.
+
+    Args:
+        place: the directory of the chat, or its URL on another machine.
+    """
+
+    def __init__(
+        self,
+        uuid: str,
+        settings: Settings,
+        state: State,
+        *,
+        workspace: Workspace,
+        place: str,
+        view: View,
+    ) -> None:
+        self._uuid = uuid
+        self._settings = settings
+        self._state = state
+        self._workspace = workspace
+        self._place = place
+        self._project = project_folder(workspace, place, state.folder)
+        self._view = view
+
+    async def build(
+        self, tool_sources: ToolSources, agent: str = "", frontend: ChatFrontend | None = None
+    ) -> ChatParts:
+        """Create the parts of the chat and connect them.
+
+        Args:
+            agent: the name of the agent of another program that the chat is for.
+            frontend: the editor, if there is one.
+
+        Raises:
+            UserError: the journal cannot be opened.
+        """
+        keys = environment_keys(self._settings.model, os.environ)
+        self._state.secrets.add(keys)
+        folder = self._state.folder
+        journal = await asyncio.to_thread(JournalWriter.open, folder, self._uuid, keys)
+        try:
+            journal.record_chat_opened(self._uuid, self._place, agent, agentchat.__version__)
+            parts = self._connect(journal, tool_sources, agent, frontend)
+            parts.session.set_sandbox(self._settings.sandbox)
+            parts.session.restore()
+            self._restore_model(parts)
+            if not self._workspace.host:
+                # Custom tools run on this machine: a chat on another one has none.
+                self._join(parts, tool_sources)
+            return parts
+        except BaseException:
+            journal.close()
+            raise
+
+    def _connect(
+        self,
+        journal: JournalWriter,
+        tool_sources: ToolSources,
+        agent_name: str,
+        frontend: ChatFrontend | None,
+    ) -> ChatParts:
+        settings, state, root = self._settings, self._state, self._workspace.root
+        models = ModelSelection(settings.model, partial(self._hide, journal), state.learned)
+        agent = ExternalAgent(agent_name, models.current) if agent_name else None
+        rule_store = RuleStore(self._project, state.config, state.trust_file)
+        rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
+        registry = Registry(builtin_tools(settings.edits))
+        decide = frontend.decide_option if frontend is not None else _decide_without_editor
+        registry.configure(parse_tool_options(settings.tool_options, decide))
+        chat = make_chat(self._uuid, root, settings, registry)
+        chat.history = journal.restored.history
+        local_root = None if self._workspace.host else Path(root)
+        session = Session(
+            SessionParts(
+                chat=chat,
+                workspace=self._workspace,
+                view=self._view,
+                journal=journal,
+                results=ResultStore(state.folder / "results" / self._uuid),
+                model=agent or models,
+                max_parallel=settings.max_parallel,
+                frontend=frontend,
+                rule_store=rule_store,
+                tool_files=tool_sources,
+                ledger=UsageLedger(state.folder),
+                turn_model=models,
+                skills=Skills(
+                    local_root, state.config, Path.home(), trust=state.trust_file, registry=registry
+                ),
+                commands=SlashCommands(
+                    CommandFiles(local_root, state.config), tool_sources.prompts(self._uuid)
+                ),
+                overlay=self._open_overlay(OVERLAYS),
+                isolated=IsolatedRuns(self._open_overlay(ISOLATED)),
+                agent=agent,
+            )
+        )
+        return ChatParts(
+            chat=chat,
+            session=session,
+            journal=journal,
+            models=models,
+            agent=agent,
+            registry=registry,
+            rule_store=rule_store,
+        )
+
+    def _open_overlay(self, kind: str) -> OverlayWorkspace | None:
+        folder = self._state.folder / kind / self._uuid
+        guarded = self._state.guarded(self._settings)
+        return open_overlay(self._workspace, folder, self._settings, guarded)
+
+    def _restore_model(self, parts: ChatParts) -> None:
+        """Ask the model that the user chose for this chat earlier."""
+        chosen = parts.journal.restored.model
+        if chosen is None:
+            return
+        try:
+            parts.models.restore(chosen.provider, chosen.name)
+        except UserError as error:
+            self._view.notify("warn", f"The model of this chat cannot be used: {error}")
+
+    def _join(self, parts: ChatParts, tool_sources: ToolSources) -> None:
+        """Give the chat the tools of the user's files and servers."""
+        session = parts.session
+        tools = CustomRegistry(parts.registry, parts.chat.toolset, self._project, self._uuid)
+        judge_again = session.approvals.judge_again
+        tool_sources.join(self._uuid, tools, self._settings, session.tools, judge_again)
+
+    def _hide(self, journal: JournalWriter, keys: Iterable[str]) -> None:
+        """Mask keys in the journal and the log from now on."""
+        keys = tuple(keys)
+        journal.mask_secrets(keys)
+        self._state.secrets.add(keys)
+
+
+async def _decide_without_editor(tool: str, option: str, arguments: Mapping[str, Any]) -> bool:
+    """Raise ToolError: a function in the settings is one of Lua."""
+    raise ToolError(f"{option} of {tool} is a function: it needs Neovim.")
+
+
+def make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
+    """Return the state of a new chat."""
+    toolbox = Toolset(
+        registry,
+        settings.groups,
+        settings.default_tools,
+        always_load=settings.always_load,
+        deferred_threshold=settings.deferred_threshold,
+    )
+    policy = Policy(
+        Grants(),
+        settings.mode,
+        settings.rules,
+        settings.rule_problems,
+        stage_network=settings.stage_network,
+    )
+    return Chat(
+        uuid,
+        toolbox,
+        Environment(root),
+        policy,
+        max_rounds=settings.max_rounds,
+        budget=settings.budget,
+        compact=settings.compact,
+    )
