@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.isolated_runs import IsolatedRuns
@@ -359,7 +359,7 @@ class ToolRunner:
         )
         rules = self._policy.rules
         return ToolContext(
-            workspace=cast("Workspace", workspace),
+            workspace=workspace,
             cwd=self._workspace.root,
             call_id=call.call.id,
             progress=progress,
