@@ -11,6 +11,7 @@ from agentchat.core.diff.aspects import split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.line_diff import diff_lines
 from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.shell.operands import CommandSurvey, CommandWords
 from agentchat.core.workspace import (
     AppliedFile,
     BufferState,
@@ -174,11 +175,11 @@ class BuffersWorkspace:
         """Return what may run a program when a command uses git in ``cwd``."""
         return await self._inner.repository_programs(cwd)
 
-    async def fingerprint(
-        self, commands: Sequence[Sequence[str]], command: str, cwd: str
-    ) -> tuple[str, ...]:
-        """Return a line for each file that decides what a shell command does in ``cwd``."""
-        return await self._inner.fingerprint(commands, command, cwd)
+    async def survey(
+        self, commands: Sequence[CommandWords], command: str, cwd: str
+    ) -> CommandSurvey:
+        """Return what a shell command names on disk that runs in ``cwd``."""
+        return await self._inner.survey(commands, command, cwd)
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change in buffers and on disk, all files or none; raises as ``Workspace.apply``.
