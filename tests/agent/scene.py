@@ -26,7 +26,7 @@ from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.core.turn.view import ChatStatus, ToolBlock
+from agentchat.core.turn.view import ChangesPage, ChatStatus, ToolBlock
 from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
@@ -83,6 +83,7 @@ class KeptScreen:
         self.statuses: list[ChatStatus] = []
         self.questions: dict[str, ApprovalRequest] = {}
         self.staged: list[Preview] = []
+        self.pages: list[ChangesPage] = []
         self.proposals: list[tuple[str, FileChange]] = []
         self.todo: tuple[TodoItem, ...] = ()
         self._changed = asyncio.Event()
@@ -155,6 +156,10 @@ class KeptScreen:
 
     def close_request(self, id: str) -> None:
         self.questions.pop(id, None)
+        self._changed.set()
+
+    def show_changes(self, page: ChangesPage) -> None:
+        self.pages.append(page)
         self._changed.set()
 
     def show_preview(self, pending: Preview) -> None:

@@ -38,6 +38,7 @@ from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.status import ContextWindow, ModelSource, ObservedFrontend, chat_status
 from agentchat.agent.stream import STOPPED_TURN, replay
+from agentchat.agent.undo.changes import AppliedChanges
 from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.pending_previews import PendingPreviews
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
@@ -47,6 +48,7 @@ from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.todo import parse_todo
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
+from agentchat.core.turn.hunk_decisions import HunkDecision
 from agentchat.core.turn.loop import TurnEnd, turn
 from agentchat.core.turn.validate import model_schema
 from agentchat.core.turn.view import View
@@ -169,6 +171,9 @@ class Session:
             runner=runner,
             observer=self,
         )
+        self._changes = AppliedChanges(
+            workspace=workspace, view=view, journal=journal, observer=self
+        )
         self.preview_actions = PreviewActions(
             chat.previews,
             approvals=self.approvals,
@@ -238,6 +243,16 @@ class Session:
     def undo(self, turn: int | None = None) -> None:
         """Undo the file changes of a turn, by default of the newest that has some."""
         self._add_command(Job("undo", partial(self._undo_commands.undo, turn), is_command=True))
+
+    def show_changes(self, turn: int | None, *, newest: bool = False) -> None:
+        """Show what a turn changed, or the newest one, or else the chat."""
+        work = self._changes.show(self.chat.turn if newest else turn)
+        self._background.start(work, "the changes")
+
+    def take_back(self, turn: int | None, stamp: str, hunks: Sequence[HunkDecision]) -> None:
+        """Take hunks of a file back that ``show_changes`` has shown."""
+        work = partial(self._changes.take_back, turn, stamp, hunks)
+        self._add_command(Job("undo", work, is_command=True))
 
     def redo(self) -> None:
         """Redo the last undo."""
