@@ -26,7 +26,7 @@ from agentchat.workspace.files.disk import Disk, read_file
 from agentchat.workspace.files.transaction import FileTransaction
 from agentchat.workspace.fingerprint import command_fingerprint
 from agentchat.workspace.paths import Paths
-from agentchat.workspace.process import programs, run
+from agentchat.workspace.process import programs, repository_settings, run
 from agentchat.workspace.process.sandbox import Sandbox
 
 T = TypeVar("T")
@@ -134,6 +134,10 @@ class LocalWorkspace:
     async def environment(self) -> Mapping[str, str]:
         """Return the variables of this process."""
         return dict(os.environ)
+
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``."""
+        return await asyncio.to_thread(repository_settings.named_programs, cwd, self.root)
 
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
