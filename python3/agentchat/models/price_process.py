@@ -1,8 +1,8 @@
 """Answers what requests cost, in a process of its own; run as a script.
 
 The library takes a fifth of a second of the processor to load and holds the interpreter meanwhile:
-in the host, an answer that streams would halt. Each line on standard input is a JSON list, each line
-on standard output its JSON answer:
+in the host, an answer that streams would halt. Each line on standard input is a JSON list, each
+line on standard output its JSON answer:
 
     ["cost", provider, model, {input_tokens, output_tokens, cache_read_tokens, cache_write_tokens}]
     ["window", provider, model]                       the context window in tokens

@@ -70,7 +70,7 @@ class PriceList:
 
 
 class PriceProcess:
-    """The process that knows the prices; it is started when it is first asked, and again if it ended.
+    """The process that knows the prices: started when it is first asked, and again if it ended.
 
     It ends when its standard input does, so at the latest with this process.
     """
