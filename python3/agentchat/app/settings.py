@@ -16,7 +16,7 @@ from agentchat.core.tools.tool import Condition, ToolOptions
 from agentchat.core.turn.chat import CompactSetting
 from agentchat.core.workspace import SandboxSetting
 from agentchat.tools.builtin.catalogue import BUILTIN_GROUPS
-from agentchat.workspace.overlay.launcher import QUOTA_MB
+from agentchat.workspace.overlay.client import QUOTA_MB
 
 FUNCTION = "function"
 """The value of an option that a Lua function decides."""

@@ -14,8 +14,9 @@ from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.editor_port import Editor
 from agentchat.workspace.files import cleanup
 from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.overlay.client import Limits
 from agentchat.workspace.overlay.folder import OverlayFolder
-from agentchat.workspace.overlay.launcher import MIB, OverlayLauncher
+from agentchat.workspace.overlay.launcher import OverlayLauncher
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 from agentchat.workspace.remote.command import PREFIX, read_command
 from agentchat.workspace.remote.ssh import URL_PREFIX, SshCommand, SshLauncher, read_destination
@@ -61,7 +62,7 @@ def open_overlay(
         workspace.root,
         OverlayFolder(folder),
         hidden=(str(folder.parent.parent),),
-        quota=settings.stage_quota_mb * MIB,
+        limits=Limits(quota_mb=settings.stage_quota_mb),
         variables=_without_keys(settings),
     )
     return OverlayWorkspace(launcher, workspace, guarded)
