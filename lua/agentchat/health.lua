@@ -3,6 +3,7 @@ local context = require('agentchat.prompt.context')
 local settings = require('agentchat.config.settings')
 local tool_options = require('agentchat.config.tool_options')
 local host = require('agentchat.host.process')
+local programs = require('agentchat.host.programs')
 local python = require('agentchat.host.python')
 
 local M = {}
@@ -38,12 +39,12 @@ for name in sys.argv[1:]:
 local INSTALLED =
   { ['ast-grep'] = 'ast_edit', rg = 'grep and find', shfmt = 'rules about commands' }
 
+---@param env? table<string, string> its environment, if not the one of every program
 ---@return string? output nil if the command failed
-local function output_of(command, timeout)
-  local ok, done = pcall(
-    function() return vim.system(command, { text = true, timeout = timeout }):wait() end
-  )
-  return ok and done.code == 0 and done.stdout or nil
+local function output_of(command, timeout, env)
+  local running = programs.run(command, { text = true, timeout = timeout, env = env })
+  local done = running and running:wait()
+  return done and done.code == 0 and done.stdout or nil
 end
 
 local function check_neovim()
@@ -110,7 +111,7 @@ local function ask_python(found)
     state = vim.fn.stdpath('state') .. '/agentchat',
   })
   local command = { found.path, '-c', CHECKUP, python.root .. '/python3', asked }
-  local ok, parts = pcall(vim.json.decode, output_of(command, 30000) or '')
+  local ok, parts = pcall(vim.json.decode, output_of(command, 30000, vim.fn.environ()) or '')
   return ok and parts or nil
 end
 
@@ -133,10 +134,9 @@ end
 ---@param beside? string a folder that need not be on $PATH
 ---@return boolean whether the program is there
 local function check_program(name, beside)
-  local path = vim.fn.exepath(name)
-  if path == '' and beside then path = vim.fn.exepath(beside .. '/' .. name) end
-  if path ~= '' then health.ok(('%s: %s'):format(name, vim.fn.fnamemodify(path, ':~'))) end
-  return path ~= ''
+  local path = programs.find(name) or (beside and programs.find(beside .. '/' .. name))
+  if path then health.ok(('%s: %s'):format(name, vim.fn.fnamemodify(path, ':~'))) end
+  return path ~= nil
 end
 
 local function check_programs(found)

@@ -32,10 +32,13 @@ local function with_near(action)
   end
 end
 
+--- Does it as often as the count says, or until it changes nothing any more.
 local function repeated(action)
   return with_current(function(chat)
     for _ = 1, vim.v.count1 do
+      local tick = api.nvim_buf_get_changedtick(chat.buf)
       action(chat)
+      if api.nvim_buf_get_changedtick(chat.buf) == tick then return end
     end
   end)
 end
@@ -43,10 +46,9 @@ end
 local function jump(step)
   return with_current(function(chat)
     local row, rows = vim.fn.line('.') - 1, messages.header_rows(chat)
-    for _ = 1, vim.v.count1 do
-      local ahead = vim.iter(rows):filter(function(at) return (at - row) * step > 0 end):totable()
-      row = (step > 0 and ahead[1] or ahead[#ahead]) or row
-    end
+    local ahead = vim.iter(rows):filter(function(at) return (at - row) * step > 0 end):totable()
+    local count = math.min(vim.v.count1, #ahead)
+    row = ahead[step > 0 and count or #ahead - count + 1] or row
     vim.cmd("normal! m'")
     api.nvim_win_set_cursor(0, { row + 1, 0 })
   end)

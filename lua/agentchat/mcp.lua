@@ -3,6 +3,7 @@ local context = require('agentchat.prompt.context')
 local float = require('agentchat.ui.float')
 local host = require('agentchat.host.process')
 local notify = require('agentchat.notify')
+local programs = require('agentchat.host.programs')
 local python = require('agentchat.host.python')
 local registry = require('agentchat.chat.registry')
 local settings = require('agentchat.config.settings')
@@ -51,14 +52,11 @@ local function show_config(agent)
   if state ~= vim.fs.normalize('~/.local/state/nvim') then
     vim.list_extend(command, { '--state', state .. '/agentchat' })
   end
-  vim.system(
-    command,
-    { text = true },
-    vim.schedule_wrap(function(result)
-      if result.code ~= 0 then return notify.error(vim.trim(result.stderr)) end
-      float.page('MCP configuration of ' .. agent, vim.split(vim.trim(result.stdout), '\n'))
-    end)
-  )
+  local show = vim.schedule_wrap(function(result)
+    if result.code ~= 0 then return notify.error(vim.trim(result.stderr)) end
+    float.page('MCP configuration of ' .. agent, vim.split(vim.trim(result.stdout), '\n'))
+  end)
+  programs.run(command, { text = true }, show)
 end
 
 --- Carries out one of `ACTIONS`, or lists the servers.
@@ -76,6 +74,7 @@ function M.run(action, server)
     server = server,
     cwd = root(),
     settings = tool_options.sendable(chat and chat.buf),
+    win = vim.api.nvim_get_current_win(),
   })
 end
 

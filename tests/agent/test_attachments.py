@@ -23,7 +23,7 @@ def commit_and_change(file: Path, old: str, new: str) -> None:
     """Make a repository that holds a file, and change it."""
     git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(file.parent))
     file.write_text(old)
-    for command in (("init", "-q"), ("add", file.name), ("commit", "-qm", "first")):
+    for command in (("init", "-q"), ("add", "-f", "."), ("commit", "-qm", "first")):
         subprocess.run([*git, *command], check=True)
     file.write_text(new)
     subprocess.run([*git, "add", file.name], check=True)
@@ -130,3 +130,21 @@ async def test_a_page_is_fetched_only_after_a_question(tmp_path: Path) -> None:
     assert said(scene) == "see #url:https://example.invalid/a"
     told = "\n".join(text for _, text in scene.screen.notes)
     assert "Nothing is attached for #url:https://example.invalid/a: User rejected" in told
+
+
+async def test_the_diff_leaves_secrets_files_and_the_folders_above_out(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    (tmp_path / "above.py").write_text("1\n")
+    (root / ".ENV.local").write_text("PASSWORD=a\n")
+    (root / ".ssh").mkdir()
+    (root / ".ssh/anything").write_text("a\n")
+    (root / "new.py").write_text("old\n")
+    commit_and_change(tmp_path / "first.py", "a\n", "b\n")
+    for name in ("above.py", "workspace/.ENV.local", "workspace/.ssh/anything"):
+        (tmp_path / name).write_text("changed\n")
+    (root / "new.py").write_text("new\n")
+    scene = Scene(root, [Reply("ok")])
+    assert await scene.play("review #diff") == "stop"
+    assert "+new" in said(scene)
+    assert "changed" not in said(scene)

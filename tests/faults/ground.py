@@ -8,6 +8,7 @@ from pathlib import Path
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.session import Session
+from agentchat.agent.session_parts import SessionParts
 from agentchat.app.workspaces import LocalLeftovers
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.journal.writer import JournalWriter
@@ -71,13 +72,15 @@ class Reopened:
         self.journal.record_chat_opened("chat", str(root), "", "")
         workspace = LocalWorkspace(str(root))
         self.session = Session(
-            a_chat(),
-            workspace=workspace,
-            view=self.screen,
-            journal=self.journal,
-            results=ResultStore(state),
-            model=ScriptedModel([]),
-            max_parallel=1,
+            SessionParts(
+                chat=a_chat(),
+                workspace=workspace,
+                view=self.screen,
+                journal=self.journal,
+                results=ResultStore(state),
+                model=ScriptedModel([]),
+                max_parallel=1,
+            )
         )
         self.session.restore()
 

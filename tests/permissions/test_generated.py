@@ -53,7 +53,8 @@ PLAIN = st.sampled_from(
 )  # fmt: skip
 SEPARATORS = st.sampled_from(
     [";", " ; ", "\n", "\r", "\r\n", " && ", " || ", " | ", " |& ", " & ", "\t", " ", "\\\n",
-     " #\n", "\x0b", "\u00a0", "\u2028", " ! ", "&&\n"]
+     " #\n", " # \\\n", ";#\\\n", " \\\n", "\\\n;", "#\\\\\n", " # 'a\\\n", "\x0b", "\u00a0",
+     "\u2028", " ! ", "&&\n"]
 )  # fmt: skip
 REDIRECTIONS = st.sampled_from(
     [" > m", " >> m", " >| m", " &> m", " 2> m", " 3> m", " <> m", " >& m", " >m", " 1>m",

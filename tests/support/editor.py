@@ -26,7 +26,7 @@ from typing import Any
 from . import launch, processes
 from .grid import Grid, Look
 from .rpc import RpcError, Unanswered
-from .shown import Event, Float, Notice
+from .shown import Area, Event, Float, Notice
 
 PATIENCE = 40.0
 """Seconds a wait may take before the test fails: a busy machine is ten times slower."""
@@ -215,7 +215,7 @@ class Editor:
 
     def floats(self) -> list[Float]:
         """All floating windows, the topmost first."""
-        return [Float(**found) for found in self.lua(_FLOATS)]
+        return [Float(**found | {"area": Area(**found["area"])}) for found in self.lua(_FLOATS)]
 
     def float_text(self) -> str:
         """Title, text and footer of the topmost float; empty without one."""

@@ -8,6 +8,18 @@ local function flat(chunks)
   return table.concat(parts)
 end
 
+--- The cells it covers with its border: rows and columns from 0, ends excluded.
+local function area(window, config)
+  local at = vim.api.nvim_win_get_position(window)
+  local border = config.border and config.border ~= 'none' and 2 or 0
+  return {
+    top = at[1],
+    left = at[2],
+    bottom = at[1] + config.height + border,
+    right = at[2] + config.width + border,
+  }
+end
+
 local floats = {}
 for _, window in ipairs(vim.api.nvim_list_wins()) do
   local config = vim.api.nvim_win_get_config(window)
@@ -22,6 +34,7 @@ for _, window in ipairs(vim.api.nvim_list_wins()) do
         title = flat(config.title),
         footer = flat(config.footer),
         focused = window == vim.api.nvim_get_current_win(),
+        area = area(window, config),
       },
     })
   end

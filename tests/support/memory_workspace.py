@@ -118,6 +118,9 @@ class MemoryWorkspace:
         """Return nothing: there are no programs here."""
         return {}
 
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        return ()
+
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:

@@ -25,8 +25,21 @@ class Notice:
 
 
 @dataclass(frozen=True)
+class Area:
+    """Cells of the screen: rows and columns from 0, ends excluded."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+    def holds(self, row: int, column: int) -> bool:
+        return self.top <= row < self.bottom and self.left <= column < self.right
+
+
+@dataclass(frozen=True)
 class Float:
-    """A floating window: its text, and the texts in its border."""
+    """A floating window: its text, the texts in its border, and where it is with its border."""
 
     window: int
     buffer: int
@@ -34,6 +47,7 @@ class Float:
     title: str
     footer: str
     focused: bool
+    area: Area
 
     @property
     def text(self) -> str:

@@ -83,11 +83,14 @@ local function parts_of(chat)
     { text = status.mode, group = 'AgentChatFact', weight = 9 },
   }
   if chat.title then
-    local title = layout.cut(chat.title, TITLE)
+    local title = layout.cut(layout.printable(chat.title), TITLE)
     table.insert(out, 2, { text = title, group = 'AgentChatFact', weight = 1.5, shrinks = true })
   end
   if status.model ~= '' then
-    table.insert(out, { text = status.model, group = 'AgentChatFact', weight = 5 })
+    table.insert(
+      out,
+      { text = layout.printable(status.model), group = 'AgentChatFact', weight = 5 }
+    )
   end
   return vim.list_extend(out, counts(status))
 end
@@ -96,32 +99,38 @@ end
 local function width_of(parts)
   local width = 3 * (#parts - 1) + 3
   for _, part in ipairs(parts) do
-    width = width + vim.fn.strdisplaywidth(part.text)
+    width = width + api.nvim_strwidth(part.text)
   end
   return width
 end
 
---- Cuts a part as short as the others need it; returns whether enough of it is left.
+--- Cuts a part once, as short as the others need it; returns whether enough of it is left.
 local function shrink(part, missing)
-  local width = vim.fn.strdisplaywidth(part.text) - missing
+  local width = api.nvim_strwidth(part.text) - missing
   if not part.shrinks or width < SHORTEST_TITLE then return false end
-  part.text = layout.cut(part.text, width)
+  part.text, part.shrinks = layout.cut(part.text, width), false
   return true
 end
 
---- Shortens or leaves out the parts with the least weight until the others fit.
+local function lightest_of(parts)
+  local lightest = 1
+  for i, part in ipairs(parts) do
+    if part.weight < parts[lightest].weight then lightest = i end
+  end
+  return lightest
+end
+
+--- Shortens or leaves out the parts with the least weight until the others fit. Each step takes
+--- something for good, so this ends whatever the widths are.
 local function squeeze(parts, room)
   while #parts > 1 and width_of(parts) > room do
-    local lightest = 1
-    for i, part in ipairs(parts) do
-      if part.weight < parts[lightest].weight then lightest = i end
-    end
+    local lightest = lightest_of(parts)
     if not shrink(parts[lightest], width_of(parts) - room) then table.remove(parts, lightest) end
   end
   return parts
 end
 
-local function literal(text) return (text:gsub('%%', '%%%%'):gsub('%c', '?')) end
+local function literal(text) return (text:gsub('%%', '%%%%')) end
 
 local function render_part(part) return ('%%#%s#%s'):format(part.group, literal(part.text)) end
 
@@ -137,8 +146,9 @@ function M.render()
     where, short = remote.display_names(chat.remote)
   end
   local parts = parts_of(chat)
-  if width_of(parts) + vim.fn.strdisplaywidth(where) > room then where = short end
-  squeeze(parts, room - vim.fn.strdisplaywidth(where))
+  where, short = layout.printable(where), layout.printable(short)
+  if width_of(parts) + api.nvim_strwidth(where) > room then where = short end
+  squeeze(parts, room - api.nvim_strwidth(where))
   local left = vim.iter(parts):map(render_part):join('%#AgentChatFact# · ')
   return (' %s%%=%%#AgentChatFact#  %%<%s'):format(left, literal(where))
 end

@@ -51,6 +51,7 @@ end
 
 --- The rows of a line. Characters stay whole; a tab becomes the blanks up to the next stop.
 local function wrap(line, columns)
+  columns = math.max(columns, 1)
   if is_plain(line) then return wrap_plain(line, columns) end
   local rows, at, column, stop = { new_row() }, 0, 0, vim.go.tabstop
   for _, char in ipairs(vim.fn.split(line, '\\zs')) do

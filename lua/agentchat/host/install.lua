@@ -1,12 +1,36 @@
 --- `:AgentInstall`: the plugin's own Python environment, made or brought up to date.
 local host = require('agentchat.host.process')
 local notify = require('agentchat.notify')
+local programs = require('agentchat.host.programs')
 local python = require('agentchat.host.python')
 
 local M = {}
 
 local CANDIDATES = { 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
 local LONGEST = 10 * 60 * 1000 -- ms; a slow line may take minutes for the packages
+-- Where packages come from, and how they are reached.
+local NETWORK = {
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'all_proxy',
+  'no_proxy',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'REQUESTS_CA_BUNDLE',
+  'PIP_CONFIG_FILE',
+  'PIP_INDEX_URL',
+  'PIP_EXTRA_INDEX_URL',
+  'PIP_FIND_LINKS',
+  'PIP_NO_INDEX',
+  'PIP_TRUSTED_HOST',
+  'PIP_CERT',
+  'PIP_PROXY',
+  'PIP_CACHE_DIR',
+} -- stylua: ignore
 local VERSION = 'import sys; print("%d.%d" % sys.version_info[:2])'
 
 ---@type string? what is going on, while an installation runs
@@ -22,12 +46,12 @@ end
 --- Runs a program; resumes the installation with its result.
 local function run(command)
   local thread = coroutine.running()
-  local env = { PYTHONDONTWRITEBYTECODE = '', PYTHONPATH = '', PIP_DISABLE_PIP_VERSION_CHECK = '1' }
+  local env = programs.environment(NETWORK)
+  env.PIP_DISABLE_PIP_VERSION_CHECK = '1'
   local opts = { text = true, env = env, cwd = python.root, timeout = LONGEST }
   local resume = vim.schedule_wrap(function(done) coroutine.resume(thread, done) end)
-  local ok, err = pcall(vim.system, command, opts, resume)
-  if not ok then return { code = 127, signal = 0, stdout = '', stderr = tostring(err) } end
-  return coroutine.yield()
+  if programs.run(command, opts, resume) then return coroutine.yield() end
+  return { code = 127, signal = 0, stdout = '', stderr = command[1] .. ' does not start' }
 end
 
 ---@return string the most informative line
@@ -60,8 +84,8 @@ end
 local function find_python()
   local old
   for _, name in ipairs(CANDIDATES) do
-    local path = vim.fn.exepath(name)
-    local version = path ~= '' and version_of(path) or nil
+    local path = programs.find(name)
+    local version = path and version_of(path) or nil
     if new_enough(version) then return path, version end
     old = old or version
   end

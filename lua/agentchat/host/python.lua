@@ -1,4 +1,6 @@
 --- Which Python runs the host, and why a host did not start.
+local programs = require('agentchat.host.programs')
+
 local M = {}
 
 M.OLDEST = '3.11'
@@ -33,8 +35,7 @@ end
 
 local function executable(path)
   if type(path) ~= 'string' or path == '' then return nil end
-  local full = vim.fn.exepath(vim.fn.expand(path))
-  return full ~= '' and full or nil
+  return programs.find(vim.fn.expand(path))
 end
 
 --- The interpreter that applies: the one set by the user, else the first that exists.

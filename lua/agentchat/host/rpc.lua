@@ -71,6 +71,7 @@ M.FUNCTIONS = {
   ['notify.warn'] = notify.warn,
   ['notify.warn_once'] = notify.warn_once,
   ['page.show'] = float.page,
+  ['page.update'] = float.update_page,
   ['prompt.set_commands'] = while_open(
     function(id, items) slash.set_commands(registry.get(id), items) end
   ),

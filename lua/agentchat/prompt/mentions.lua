@@ -34,7 +34,7 @@ M.BUILTIN = {
 
 --- Whether the character that ends at byte `at` belongs to a word.
 local function word_before(line, at)
-  if at < 1 then return false end
+  if at < 1 or line:byte(at) == 0 then return false end
   local char = line:sub(at + vim.str_utf_start(line, at), at)
   return char == '@' or char == '_' or vim.fn.charclass(char) >= 2
 end

@@ -1,5 +1,6 @@
 --- Pasting into the prompt: paths of files that are dropped on it, images of the clipboard.
 local notify = require('agentchat.notify')
+local programs = require('agentchat.host.programs')
 local prompt = require('agentchat.prompt.region')
 
 local M = {}
@@ -7,6 +8,14 @@ local M = {}
 local api = vim.api
 local FOLDER_MODE, FILE_MODE = tonumber('700', 8), tonumber('600', 8)
 local SECONDS = 5
+
+--- The byte after the first word of a text: before a blank that no backslash escapes.
+local function end_of_word(text)
+  for stop in text:gmatch('()%s') do
+    if text:sub(stop - 1, stop - 1) ~= '\\' then return stop end
+  end
+  return #text + 1
+end
 
 --- The words of what a terminal sends for dropped files: quoted, escaped, or as URLs.
 local function words(text)
@@ -17,10 +26,7 @@ local function words(text)
       word, after = rest:match('^"([^"]*)"%s*(.*)$')
     end
     if not word then
-      local stop = rest:find('%f[%s]%s') or #rest + 1
-      while rest:sub(stop - 1, stop - 1) == '\\' do
-        stop = rest:find('%s', stop + 1) or #rest + 1
-      end
+      local stop = end_of_word(rest)
       word, after = rest:sub(1, stop - 1):gsub('\\(.)', '%1'), vim.trim(rest:sub(stop))
     end
     table.insert(out, word)
@@ -114,15 +120,13 @@ end
 --- Attaches the image in the clipboard to the prompt of a chat.
 function M.image(chat)
   local wanted = program()
-  if vim.fn.executable(wanted.argv[1]) == 0 then
-    local line = 'to paste an image, install %s, which has the program %s'
-    return notify.warn(line:format(wanted.package, wanted.argv[1]))
-  end
-  vim.system(wanted.argv, { timeout = SECONDS * 1000 }, function(result)
-    vim.schedule(function()
-      if api.nvim_buf_is_loaded(chat.buf) then attach(chat, result) end
-    end)
+  local on_exit = vim.schedule_wrap(function(result)
+    if api.nvim_buf_is_loaded(chat.buf) then attach(chat, result) end
   end)
+  if not programs.run(wanted.argv, { timeout = SECONDS * 1000 }, on_exit) then
+    local line = 'to paste an image, install %s, which has the program %s'
+    notify.warn(line:format(wanted.package, wanted.argv[1]))
+  end
 end
 
 return M

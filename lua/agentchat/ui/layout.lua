@@ -161,12 +161,17 @@ end
 --- Cuts `text` to `width` columns; `…` replaces the rest.
 function M.cut(text, width)
   if vim.api.nvim_strwidth(text) <= width then return text end
-  local kept = vim.fn.strcharpart(text, 0, math.max(0, width - 1))
-  while vim.api.nvim_strwidth(kept) > width - 1 do
-    kept = vim.fn.strcharpart(kept, 0, vim.fn.strchars(kept) - 1)
+  local starts = vim.str_utf_pos(text)
+  -- Counted, so that it ends whatever the widths are.
+  for count = math.min(width, #starts), 1, -1 do
+    local kept = text:sub(1, starts[count] - 1)
+    if vim.api.nvim_strwidth(kept) < width then return kept .. '…' end
   end
-  return kept .. '…'
+  return ''
 end
+
+--- `text` without characters that the screen shows as several cells or acts on.
+function M.printable(text) return (text:gsub('%c', '?')) end
 
 --- Cells for text in the narrowest window that shows a buffer.
 function M.room(buf)
@@ -185,7 +190,8 @@ end
 function M.title(text, width, right, group)
   local ending = right and { M.on_edge((' %s '):format(right), group), M.line() } or {}
   local cut = M.cut(text, width - M.width(ending) - 4)
-  local left = { M.line(), M.on_edge((' %s '):format(cut), 'AgentChatTitle') }
+  local left = { M.line() }
+  if cut ~= '' then table.insert(left, M.on_edge((' %s '):format(cut), 'AgentChatTitle')) end
   return M.edge(left, ending, width)
 end
 

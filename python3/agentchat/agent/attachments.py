@@ -14,6 +14,7 @@ from agentchat.core.errors import ToolError
 from agentchat.core.frontend import Frontend
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import ToolResult, UserText
+from agentchat.core.permissions.sensitive_paths import SECRET_GLOBS
 from agentchat.core.prompts.definitions import definition_end, definition_pattern
 from agentchat.core.text import mask_secrets
 from agentchat.core.tools.mentions import (
@@ -31,7 +32,11 @@ from agentchat.tools.builtin import diagnostics, find, grep, read
 log = logging.getLogger(__name__)
 
 DIFF_SECONDS = 20.0
-DIFF = ("git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "HEAD")
+DIFF = (
+    "git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textconv",
+    "--ignore-submodules=dirty", "HEAD", "--",
+)  # fmt: skip
+"""What is inside of a submodule is not looked at: its settings are its own."""
 
 
 MOST_DEFINITIONS = 3
@@ -215,7 +220,8 @@ class Attachments:
         return _attachment(context.name, self._shorten(context.text))
 
     async def _attach_diff(self) -> Attachment:
-        command = Command(DIFF, self._workspace.root, timeout=DIFF_SECONDS)
+        paths = (".", *(f":(exclude,icase,glob){pattern}" for pattern in SECRET_GLOBS))
+        command = Command((*DIFF, *paths), self._workspace.root, timeout=DIFF_SECONDS, own=True)
         process = await self._workspace.run(command)
         if process.code != 0:
             problem = process.stderr.decode("utf-8", "replace").strip().partition("\n")[0]

@@ -253,13 +253,15 @@ def call_title(tool: Tool | None, call: CallDelta | ToolCall, *, is_partial: boo
 
 def result_block(result: ToolResult) -> ToolBlock:
     """Return the block of a call that has ended."""
-    state = _STATES[result.status]
+    block = ToolBlock(state=_STATES[result.status])
+    if result.diff:
+        block = replace(block, diff=result.diff.split("\n"), counts=result.counts)
     text = result.text if result.display_text is None else result.display_text
     if result.status is Status.CANCELLED:
         # Output printed before the stop stays.
-        return ToolBlock(state=state, append=text)
+        return replace(block, append=text)
     body = excerpt(text, result.full_text_path) if result.full_text_path else text.split("\n")
-    return ToolBlock(state=state, body=body)
+    return replace(block, body=body)
 
 
 async def replay(history: History, view: View, toolbox: Toolset) -> None:
@@ -300,7 +302,8 @@ def _may_begin(messages: Sequence[Message], index: int, lines: int) -> bool:
 
 def _count_lines(message: Message) -> int:
     """Return about how many lines a message has in the chat."""
-    return 2 + (0 if isinstance(message, Note) else message.text.count("\n"))
+    diff = message.diff.count("\n") if isinstance(message, ToolResult) else 0
+    return 2 + diff + (0 if isinstance(message, Note) else message.text.count("\n"))
 
 
 def _shown(message: UserText) -> str:

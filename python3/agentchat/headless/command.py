@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import difflib
-import json
 import os
 import signal
 import sys
@@ -28,15 +26,11 @@ from agentchat.app.unattended_chat import UnattendedChat, open_chat
 from agentchat.core.errors import UserError
 from agentchat.core.permissions.policy import MODES, parse_mode
 from agentchat.headless.output import JsonView, PrintingView, TextView
+from agentchat.headless.settings_file import read_settings_file
 from agentchat.journal.file import journal_path
 
 DONE, FAILED, USAGE, STOPPED = 0, 1, 2, 130
 STDIN = "-"
-KEYS = (
-    "model", "tools", "rules", "mode", "max_rounds", "budget", "compact", "sandbox", "stage",
-)  # fmt: skip
-"""The settings that count without an editor."""
-
 NO_PROMPT = 'no prompt: give one, as in python -m agentchat "why does test_cart fail?"'
 
 
@@ -46,18 +40,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     view = JsonView(sys.stdout, sys.stderr) if options.json else TextView(sys.stdout, sys.stderr)
     try:
         prompt = _read_prompt(options.prompt)
-        settings = _with_options(_read_settings(options.settings), options)
+        settings = _with_options(
+            read_settings_file(options.settings) if options.settings else {}, options
+        )
         cwd = options.cwd.resolve(strict=True)
     except (UserError, OSError) as error:
         sys.stderr.write(f"agentchat: {error}\n")
         return USAGE
     try:
-        return asyncio.run(_run(prompt, settings, str(cwd), options, view))
+        code = asyncio.run(_run(prompt, settings, str(cwd), options, view))
     except UserError as error:
         view.notify("error", str(error))
-    except BrokenPipeError:  # the reader has gone, as in `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return FAILED
+        code = FAILED
+    if view.is_closed:  # Python writes what is left at its end
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return FAILED
+    return code
 
 
 async def _run(
@@ -91,6 +90,7 @@ async def _play(chat: UnattendedChat, prompt: str, settings: Settings, view: Pri
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, chat.session.stop)
+    view.on_closed = chat.session.stop
     chat.session.send(prompt)
     await chat.session.idle()
     status, reason = view.status, view.reason or "error"
@@ -121,28 +121,8 @@ def _read_prompt(words: Sequence[str]) -> str:
     return prompt
 
 
-def _read_settings(path: Path | None) -> Mapping[str, Any]:
-    if path is None:
-        return {}
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{path} is not valid JSON: {error}.") from error
-    if not isinstance(settings, dict):
-        raise UserError(f"{path} must hold one JSON object, with the keys of g:agentchat.")
-    for key in settings:
-        if key not in KEYS:
-            near = difflib.get_close_matches(key, KEYS, n=1)
-            guess = f"; did you mean {near[0]!r}?" if near else f": use {', '.join(KEYS)}."
-            raise UserError(f"{path}: no setting {key!r} without an editor{guess}")
-    return settings
-
-
 def _with_options(given: Mapping[str, Any], options: argparse.Namespace) -> Settings:
-    try:
-        settings = read_settings(given)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{options.settings}: a value has the wrong type: {error}.") from error
+    settings = read_settings(given)
     return replace(settings, mode=parse_mode(options.mode)) if options.mode else settings
 
 

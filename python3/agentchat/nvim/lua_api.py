@@ -44,6 +44,7 @@ LuaFunction = Literal[
     "notify.warn",
     "notify.warn_once",
     "page.show",
+    "page.update",
     "prompt.set_commands",
     "review.close",
     "review.show",

@@ -311,7 +311,7 @@ def _frames(ops: list[list[Any]]) -> Iterator[list[list[Any]]]:
 
 def _count_lines(op: list[Any]) -> int:
     if op[0] == "block":
-        return len(op[2].get("body", ()))
+        return len(op[2].get("body", ())) + len(op[2].get("diff", ()))
     return op[1].count("\n") if op[0] in ("text", "reasoning") else 0
 
 

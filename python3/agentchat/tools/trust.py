@@ -73,14 +73,17 @@ def read_trust(database: Path) -> dict[str, str]:
 def is_trusted(source: Source, root: Path, trust: Mapping[str, str]) -> bool:
     """Whether the user trusts a file of a project, by its content or with a folder it is in.
 
+    A link of the project to a file elsewhere is not trusted: it was trusted for another project.
+
     Args:
         root: the project.
     """
-    real = Path(os.path.realpath(source.path))
+    real, top = Path(os.path.realpath(source.path)), Path(os.path.realpath(root))
+    if top not in real.parents:
+        return False
     entry = trust.get(str(real))
     if entry in (source.digest, DENIED):
         return entry != DENIED
-    top = Path(os.path.realpath(root))
     folders = [folder for folder in real.parents if folder == top or top in folder.parents]
     entries = [trust[str(folder)] for folder in folders if str(folder) in trust]
     # The innermost folder with an entry decides.

@@ -26,7 +26,7 @@ from agentchat.workspace.files.disk import Disk, read_file
 from agentchat.workspace.files.transaction import FileTransaction
 from agentchat.workspace.fingerprint import command_fingerprint
 from agentchat.workspace.paths import Paths
-from agentchat.workspace.process import run
+from agentchat.workspace.process import programs, repository_settings, run
 from agentchat.workspace.process.sandbox import Sandbox
 
 T = TypeVar("T")
@@ -114,13 +114,30 @@ class LocalWorkspace:
         self, command: Command, on_output: Callable[[bytes], None] | None = None
     ) -> ProcessResult:
         """Run a program in its own process group; the group is dead when this returns."""
+        if command.own:
+            return await self._run_own(command, on_output)
         if command.confine:
             command = await self.confinement.confine(command)
         return await run.run(command, on_output)
 
+    async def _run_own(
+        self, command: Command, on_output: Callable[[bytes], None] | None
+    ) -> ProcessResult:
+        """Run a program of the plugin."""
+        preparation = programs.prepare(command, self.root)
+        prepared = await asyncio.to_thread(preparation.__enter__)
+        try:
+            return await run.run(prepared, on_output)
+        finally:
+            preparation.__exit__(None, None, None)
+
     async def environment(self) -> Mapping[str, str]:
         """Return the variables of this process."""
         return dict(os.environ)
+
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``."""
+        return await asyncio.to_thread(repository_settings.named_programs, cwd, self.root)
 
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str

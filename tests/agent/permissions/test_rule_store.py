@@ -107,6 +107,13 @@ async def test_a_projects_file_allows_only_as_long_as_it_is_trusted_as_it_stands
     assert await house.call() == "asks"
 
 
+async def test_nothing_that_lets_commands_run_counts_in_a_file_nobody_trusts(house: House) -> None:
+    house.put(house.project, {"action": "stage", "tool": "bash"}, {**ALLOW, "isolated": True})
+    assert house.book.read().rules == ()
+    house.trust(house.project)
+    assert [rule.action for rule in house.book.read().rules] == ["stage", "allow"]
+
+
 async def test_what_refuses_or_asks_counts_in_a_file_nobody_trusts(house: House) -> None:
     house.put(house.user, ALLOW)
     house.put(house.project, {"action": "ask", "tool": "bash"})

@@ -15,6 +15,7 @@ import pytest
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.session import Session
+from agentchat.agent.session_parts import SessionParts
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note, Reply
 from agentchat.core.model import ModelRequest
@@ -74,13 +75,15 @@ class UndoScene:
         self.chat = a_chat(*self.tools)
         self.chat.toolset.set_checkpoint_handlers(self.handlers)
         self.session = Session(
-            self.chat,
-            workspace=BuffersWorkspace(LocalWorkspace(str(self.root)), self.editor),
-            view=self.screen,
-            journal=self.journal,
-            results=ResultStore(self.state),
-            model=self.model,
-            max_parallel=10,
+            SessionParts(
+                chat=self.chat,
+                workspace=BuffersWorkspace(LocalWorkspace(str(self.root)), self.editor),
+                view=self.screen,
+                journal=self.journal,
+                results=ResultStore(self.state),
+                model=self.model,
+                max_parallel=10,
+            )
         )
         self.session.restore()
 

@@ -12,9 +12,8 @@ from agentchat.core.permissions.rule_file import (
     format_rule,
     read_rule,
     read_rules,
-    rule_fields,
 )
-from agentchat.core.permissions.rules import Rule
+from agentchat.core.permissions.rules import RULE_FIELDS, Rule
 
 GIT = Rule("allow", "bash", words=("git", "status"))
 
@@ -122,7 +121,28 @@ def test_nothing_is_added_to_a_file_that_is_none() -> None:
 def test_a_rule_written_as_text_is_read_back() -> None:
     odd = Rule("deny", "t", path='a "quoted"\\ path\n', server="s")
     assert read_rule(format_rule(odd)) == odd
-    assert set(rule_fields(odd)) == {"action", "tool", "path", "server"}
+    assert set(odd.fields) == {"action", "tool", "path", "server"}
     for text in ("", "[]", "{} {}", '{"action": "allow"', '{"action": "permit"}'):
         with pytest.raises(UserError):
             read_rule(text)
+
+
+FULL = Rule(
+    "allow", "bash", "src/**", ("git", "status"), "github", "*.org", readonly=True, isolated=True
+)
+
+
+def test_every_field_of_a_rule_is_written_and_read_back() -> None:
+    assert set(FULL.fields) == set(RULE_FIELDS), "give FULL the new field, too"
+    assert read_rule(format_rule(FULL)) == FULL
+    assert read_rules(add_rule(None, FULL), "rules.json")[0] == (FULL,)
+    assert str(FULL) == (
+        "allow tool bash path src/** words git status server github host *.org readonly isolated"
+    )
+
+
+def test_only_a_rule_that_allows_may_be_isolated() -> None:
+    with pytest.raises(UserError, match="isolated is for rules"):
+        read_rule('{"action": "ask", "isolated": true}')
+    with pytest.raises(UserError, match="isolated must be true or false"):
+        read_rule('{"action": "allow", "isolated": "yes"}')

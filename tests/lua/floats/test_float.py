@@ -169,3 +169,14 @@ def test_changed_words_can_be_told_from_the_rest_of_their_line(
 ) -> None:
     desk.editor.command(f"set background={background} | colorscheme {scheme}")
     assert desk.editor.lua(CHANGED) == [True, True]
+
+
+def test_a_question_is_shown_on_a_screen_of_any_size(desk: Desk) -> None:
+    desk.ask(title="bash wants to run a command that has a long title\twith a tab")
+    for size in ((40, 12), (20, 8), (15, 10), (14, 6), (12, 8), (12, 5)):
+        desk.editor.resize(*size)
+        desk.editor.screen()
+        (shown,) = desk.editor.floats()
+        assert shown.area.left >= 0
+        assert shown.area.right <= size[0]
+    assert desk.asks()

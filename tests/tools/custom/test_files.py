@@ -160,6 +160,18 @@ def test_a_projects_file_is_trusted_with_a_folder_it_is_in(tmp_path: Path, folde
     assert is_trusted(source, project, trust)
 
 
+def test_a_link_to_a_trusted_file_of_another_project_is_not_trusted(tmp_path: Path) -> None:
+    other, project = tmp_path / "other", tmp_path / "project"
+    for folder in (other, project):
+        folder.mkdir()
+    (other / "t.py").write_text("x = 1\n")
+    (project / "t.py").symlink_to(other / "t.py")
+    source = read_source(project / "t.py")
+    trust = {str((other / "t.py").resolve()): source.digest}
+    assert is_trusted(read_source(other / "t.py"), other, trust)
+    assert not is_trusted(source, project, trust)
+
+
 def test_a_file_is_trusted_as_it_was_and_no_more_once_it_changed(tmp_path: Path) -> None:
     path = write(tmp_path / "p", ".agentchat/tools/a.py", "x")
     source = read_source(path)

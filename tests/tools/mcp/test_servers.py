@@ -350,3 +350,11 @@ async def test_a_server_that_is_to_start_says_so_and_stays_stopped_if_the_user_s
     await asyncio.sleep(1.1)  # when it would have been tried again
     assert [*states, server.state] == ["starting", "failed", "stopped"]
     assert server.failures == 1
+
+
+async def test_a_question_that_comes_right_after_the_result_is_asked(place: Place) -> None:
+    server, user = place.server(**RAW), User("Answer", "large")
+    result = await server.call("ask_late", {}, lambda data: None, user)
+    assert result["parts"][0]["text"] == "done"
+    answer = await server.call("answered", {}, lambda data: None, user)
+    assert '"content": {"size": "large"}' in answer["parts"][0]["text"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
-from agentchat.core.shell.parse import Script
+from agentchat.core.shell.parse import Part, Script
 from agentchat.core.text import clip
 from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
 from agentchat.core.tools.tool import Access, Condition, Tool
@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 
 LONGEST_PATH = 4096
 """Bytes: no system opens a longer path, and no error message needs to repeat one."""
+
+MOST_NAMED = 3
+"""Settings of git that a reason names."""
 
 USAGE = "Name a tool and its argument, for example: bash git status, or edit src/a.py."
 
@@ -194,9 +197,27 @@ async def _parse_command(
     """Return the parts of a command, and the fingerprints of what it would run."""
     if command is None:
         return None, ()
-    script = await parse_shell(command)
+    script = await parse_shell(command, workspace.root)
+    script = await _doubt_git(script, cwd, workspace)
     commands = [part.texts for part in script.parts if part.words]
     return script, await workspace.fingerprint(commands, command, cwd)
+
+
+async def _doubt_git(script: Script, cwd: str, workspace: Workspace) -> Script:
+    """Let no rule cover git where settings of the repository may run a program."""
+    if not any(map(_uses_git, script.parts)):
+        return script
+    named = await workspace.repository_programs(cwd)
+    if not named:
+        return script
+    problem = f"git: the repository sets {', '.join(named[:MOST_NAMED])}, which may run a program"
+    parts = (replace(p, obscure=p.obscure or problem) if _uses_git(p) else p for p in script.parts)
+    return replace(script, parts=tuple(parts))
+
+
+def _uses_git(part: Part) -> bool:
+    names = (word.rpartition("/")[2] for word in part.texts)
+    return any(name == "git" or name.startswith("git-") for name in names)
 
 
 def _names(tool: Tool) -> tuple[str, ...]:

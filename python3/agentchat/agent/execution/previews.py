@@ -251,7 +251,8 @@ class Previews:
             await self._rebase_older(pending)
         status = "error" if output.is_error else "success"
         self._send_event("AgentPreviewResolved", pending, action=action, status=status)
-        return replace(output, details=details)
+        applied = pending.preview.change if action == "apply" and not output.is_error else None
+        return replace(output, details=details, change=applied)
 
     async def _rebase_older(self, applied: Preview) -> None:
         """Rebase the older previews of the files that were just changed."""

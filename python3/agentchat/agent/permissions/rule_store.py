@@ -121,9 +121,9 @@ class RuleStore:
     def _untrusted(
         self, source: Source, rules: tuple[Rule, ...], problems: tuple[str, ...]
     ) -> RuleReading:
-        """Return the rules of an untrusted file that take effect: those that deny or ask."""
-        kept = tuple(replace(rule, trusted=False) for rule in rules if rule.action != "allow")
-        if all(rule.action != "allow" for rule in rules) or self._is_denied(source):
+        """Return the rules of an untrusted file that take effect: those that only restrict."""
+        kept = tuple(replace(rule, trusted=False) for rule in rules if not rule.permits)
+        if len(kept) == len(rules) or self._is_denied(source):
             return RuleReading(kept, problems, problems)
         name = self.name(source.path)
         remark = f"{name} allows nothing until you trust it: :AgentApprovals trust"

@@ -66,7 +66,7 @@ def add_rule(data: bytes | None, rule: Rule) -> bytes:
     rules: list[Any] = document.get("rules", [])
     if not rules:
         return _new_file(document, rule).encode()
-    expected = {**document, "rules": [*rules, rule_fields(rule)]}
+    expected = {**document, "rules": [*rules, rule.fields]}
     for items in _lists(text, rules):
         after = _insert(text, items, rule)
         if _document(after) == expected:
@@ -74,22 +74,9 @@ def add_rule(data: bytes | None, rule: Rule) -> bytes:
     raise RuleFileError(1, 'the list must be written as "rules": [.')
 
 
-def rule_fields(rule: Rule) -> dict[str, Any]:
-    """Return a rule as the values of its JSON object."""
-    values = {
-        "action": rule.action,
-        "tool": rule.tool,
-        "path": rule.path,
-        "words": list(rule.words) if rule.words is not None else None,
-        "server": rule.server,
-        "host": rule.host,
-    }
-    return {name: value for name, value in values.items() if value is not None}
-
-
 def format_rule(rule: Rule) -> str:
     """Return a rule in one line of JSON."""
-    pairs = (f"{_dump(name)}: {_dump(value)}" for name, value in rule_fields(rule).items())
+    pairs = (f"{_dump(name)}: {_dump(value)}" for name, value in rule.fields.items())
     return f"{{ {', '.join(pairs)} }}"
 
 

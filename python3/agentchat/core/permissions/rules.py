@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any, Final, Literal, get_args
 
 from agentchat.core.errors import UserError
@@ -21,7 +22,6 @@ Action = Literal["deny", "ask", "stage", "allow"]
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 """The strongest first."""
 
-KEYS = frozenset({"action", "tool", "path", "words", "server", "host", "readonly"})
 SETTING = "g:agentchat.rules"
 _JOINTS = frozenset("=:@,")
 _LETTERS = 40
@@ -47,23 +47,25 @@ class Rule:
     host: str | None = None
     readonly: bool = False
     """Whether it matches only tools that read, or whose server claims that they only read."""
-    source: str = field(default="", compare=False)
-    trusted: bool = field(default=True, compare=False)
+    isolated: bool = False
+    """Whether the commands that it allows run isolated; their changes of ordinary files apply."""
+    source: str = dataclasses.field(default="", compare=False)
+    trusted: bool = dataclasses.field(default=True, compare=False)
     """Whether the user wrote or trusts it; a rule of an untrusted project only restricts."""
 
     def __str__(self) -> str:
-        parts = {
-            "tool": self.tool,
-            "path": self.path,
-            "server": self.server,
-            "host": self.host,
+        conditions = (_condition(name, value) for name, value in self.fields.items())
+        return " ".join(conditions)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What the user writes of it, as the values of a JSON object."""
+        values = ((name, getattr(self, name)) for name in RULE_FIELDS)
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values
+            if value not in (None, False)
         }
-        conditions = [f"{name} {value}" for name, value in parts.items() if value]
-        if self.readonly:
-            conditions.append("readonly")
-        if self.words:
-            conditions.append("words " + " ".join(self.words))
-        return " ".join([self.action, *conditions])
 
     @property
     def permits(self) -> bool:
@@ -74,6 +76,19 @@ class Rule:
     def label(self) -> str:
         """The rule and its place."""
         return f"{self} ({self.source})" if self.source else str(self)
+
+
+RULE_FIELDS = tuple(field.name for field in dataclasses.fields(Rule) if field.compare)
+"""What a rule consists of for the user who writes it."""
+
+
+def _condition(name: str, value: Any) -> str:
+    """Return one field of a rule as text for people."""
+    if name == "action":
+        return str(value)
+    if value is True:
+        return name
+    return f"{name} {' '.join(value) if isinstance(value, list) else value}"
 
 
 @frozen
@@ -112,10 +127,11 @@ def parse_rule(item: Any, source: str = "") -> Rule:
     """Return one rule; raises UserError with the problem."""
     if not isinstance(item, Mapping):
         raise UserError('must be a table like { action = "ask", tool = "bash" }.')
-    unknown = sorted(set(item) - KEYS)
+    unknown = sorted(set(item) - set(RULE_FIELDS))
     if unknown:
-        near = difflib.get_close_matches(str(unknown[0]), KEYS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(KEYS))}."
+        near = difflib.get_close_matches(str(unknown[0]), RULE_FIELDS, n=1)
+        known = ", ".join(sorted(RULE_FIELDS))
+        hint = f"did you mean {near[0]}?" if near else f"known are {known}."
         raise UserError(f"unknown key {unknown[0]}: {hint}")
     action = next((action for action in ACTIONS if action == item.get("action")), None)
     if action is None:
@@ -128,8 +144,11 @@ def parse_rule(item: Any, source: str = "") -> Rule:
     for name in ("tool", "path", "server", "host"):
         if not isinstance(item.get(name), (str, type(None))) or item.get(name) == "":
             raise UserError(f"{name} must be a string that is not empty.")
-    if not isinstance(item.get("readonly"), (bool, type(None))):
-        raise UserError("readonly must be true or false.")
+    for name in ("readonly", "isolated"):
+        if not isinstance(item.get(name), (bool, type(None))):
+            raise UserError(f"{name} must be true or false.")
+    if item.get("isolated") and action != "allow":
+        raise UserError('isolated is for rules with action = "allow".')
     return Rule(
         action=action,
         tool=item.get("tool"),
@@ -137,6 +156,7 @@ def parse_rule(item: Any, source: str = "") -> Rule:
         words=tuple(words) if words is not None else None,
         server=item.get("server"),
         readonly=bool(item.get("readonly")),
+        isolated=bool(item.get("isolated")),
         host=canonical_pattern(item["host"]) if item.get("host") is not None else None,
         source=source,
     )
@@ -342,29 +362,36 @@ def _is_glob_of(word: str, program: str) -> bool:
     return any(mark in name for mark in "*?[") and matches_path(name, program)
 
 
-def suggest_rules(call: ValidCall, target: CallTarget) -> str:
-    """Return the text of rules that would allow a call; empty if no rule can."""
+def suggest_rules(call: ValidCall, target: CallTarget) -> tuple[dict[str, Any], ...]:
+    """Return rules, as the user writes them, that would allow a call; none if no rule can."""
     if target.unusual:
-        return ""
+        return ()
+    rule = {"action": "allow", "tool": call.tool.name}
     if target.command is None:
         paths = sorted({t.display_path for t in (*target.reads, *target.writes)})
-        conditions = [f"path = {_quote(escape_glob(path))}" for path in paths]
-        conditions += [f"host = {_quote(host)}" for host in sorted({u.host for u in target.urls})]
-        conditions = conditions or [""]
-        return ", ".join(_rule_text(call.tool.name, condition) for condition in conditions)
+        named: list[dict[str, Any]] = [{"path": escape_glob(path)} for path in paths]
+        named += [{"host": host} for host in sorted({u.host for u in target.urls})]
+        return tuple({**rule, **condition} for condition in named or [{}])
     parts = target.script.parts if target.script is not None else ()
     if not parts or any(part.doubt or why_not_safe(part, len(part.texts)) for part in parts):
-        return ""
+        return ()
     commands = dict.fromkeys(part.texts for part in parts)
-    return ", ".join(
-        _rule_text(call.tool.name, f"words = {{ {', '.join(map(_quote, texts))} }}")
-        for texts in commands
-    )
+    return tuple({**rule, "words": list(texts)} for texts in commands)
 
 
-def _rule_text(tool: str, condition: str) -> str:
-    fields = ['action = "allow"', f"tool = {_quote(tool)}", *([condition] if condition else [])]
-    return f"{{ {', '.join(fields)} }}"
+def rules_text(rules: Iterable[Mapping[str, Any]], *, as_json: bool = False) -> str:
+    """Return rules as text for the settings of Neovim, or for a file."""
+    if as_json:
+        return ", ".join(json.dumps(rule, ensure_ascii=False) for rule in rules)
+    return ", ".join(_lua_text(rule) for rule in rules)
+
+
+def _lua_text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {_lua_text(item)}' for key, item in value.items())} }}"
+    if isinstance(value, list):
+        return f"{{ {', '.join(map(_lua_text, value))} }}"
+    return _quote(str(value))
 
 
 def _quote(text: str) -> str:

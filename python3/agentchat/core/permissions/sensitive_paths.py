@@ -53,6 +53,13 @@ SECRET_FILES = (
 SECRET_FOLDERS = frozenset({".ssh", ".gnupg"})
 SECRET_PATHS = ((".aws", "credentials"), (".docker", "config.json"), (".kube", "config"))
 
+SECRET_GLOBS = (
+    *(f"**/{name}" for name in SECRET_FILES),
+    *(f"**/{folder}/**" for folder in sorted(SECRET_FOLDERS)),
+    *("**/" + "/".join(path) for path in SECRET_PATHS),
+)
+"""The same as globs, for programs that leave such files out."""
+
 _PROTECTED = re.compile("|".join(map(glob_to_regex, PROTECTED_FILES)))
 _SECRET = re.compile("|".join(map(glob_to_regex, SECRET_FILES)))
 

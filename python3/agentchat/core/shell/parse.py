@@ -16,6 +16,7 @@ from agentchat.core.shell.flags import parse_flags
 from agentchat.core.shell.programs import Program
 
 UNKNOWN_PROGRAM = "what it runs is unknown"
+_UNREAD = "it has text outside of its words, like a comment or an escaped end of line"
 _ASSIGNING = ("env", "sudo", "doas")
 
 
@@ -107,8 +108,14 @@ _PIPES = ("|", "|&")
 _NOWHERE = "/dev/null"
 
 
+_BETWEEN = re.compile(rb"(?:[ \t\n;&|(){}!]|\btime\b)*+")
+"""What may stand between words and redirections: blanks and operators.
+
+Everything else, a comment or an escaped end of line, shells may read in another way.
+"""
+
 _PLAIN = re.compile(
-    r"(?:[A-Za-z0-9_./:@%+,=^~#-]|'[^'\x00-\x08\x0b-\x1f\x7f]*'"
+    r"(?:[A-Za-z0-9_./:@%+,=^~-]|'[^'\x00-\x08\x0b-\x1f\x7f]*'"
     r'|"[^"$`\\\x00-\x08\x0b-\x1f\x7f]*")+'
 )
 """A word that no shell expands; quotes may contain any visible text."""
@@ -116,7 +123,7 @@ _PLAIN = re.compile(
 _WHOLE = {"[": "[", "]": "]", r"\(": "(", r"\)": ")", r"\!": "!", "!": "!"}
 """Whole words of ``test`` and ``find`` that no shell expands either."""
 
-_TILDE = re.compile(r"(?:^|[:=])~|^#")
+_TILDE = re.compile(r"(?:^|[:=])~")
 _QUOTES = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ANSI = re.compile(
@@ -196,12 +203,15 @@ def why_unparsable(command: str) -> str:
 
 def parse_tree(tree: Node, source: bytes) -> Script:
     """Return the parts of a parsed command, in order."""
+    reader = _Reader(source)
     try:
-        parts = tuple(_unwrapped(_Reader(source).parts(tree)))
+        parts = tuple(_unwrapped(reader.parts(tree)))
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         return Script(parse_problem=f"its syntax tree is unknown ({type(error).__name__})")
     if len(parts) > MOST_PARTS:
         return Script(parse_problem=f"it has more than {MOST_PARTS} parts")
+    if not _BETWEEN.fullmatch(reader.unread()):
+        parts = tuple(replace(part, obscure=part.obscure or _UNREAD) for part in parts)
     return Script(parts)
 
 
@@ -227,6 +237,18 @@ class _Reader:
 
     def __init__(self, source: bytes) -> None:
         self._source = source
+        self._spans: list[tuple[int, int]] = []
+
+    def unread(self) -> bytes:
+        """Return the bytes that belong to no word, assignment or redirection read so far."""
+        gaps, end = [], 0
+        for start, after in sorted(self._spans):
+            gaps.append(self._source[end:start])
+            end = max(end, after)
+        return b" ".join((*gaps, self._source[end:]))
+
+    def _account(self, nodes: Any) -> None:
+        self._spans += ((node["Pos"]["Offset"], node["End"]["Offset"]) for node in nodes)
 
     def parts(self, node: Node, obscure: str = "") -> Iterator[Part]:
         """Yield the simple commands of a node; ``obscure`` applies to all of them."""
@@ -250,6 +272,7 @@ class _Reader:
             obscure = obscure or "it is run in an unusual way"
         command: Node = node.get("Cmd") or {}
         redirections = node.get("Redirs") or ()
+        self._account(redirections)
         writes, why = self._redirected(redirections)
         if command.get("Type") == "CallExpr":
             simple = self._simple(node, command, obscure or why, writes)
@@ -269,6 +292,7 @@ class _Reader:
             yield from self._inside(redirection)
 
     def _simple(self, node: Node, command: Node, obscure: str, writes: tuple[str, ...]) -> Part:
+        self._account((*(command.get("Args") or ()), *(command.get("Assigns") or ())))
         words = tuple(_read_word(word, self._source) for word in command.get("Args") or ())
         if command.get("Assigns"):
             obscure = obscure or "it sets variables"

@@ -40,7 +40,8 @@ class ToolBlock:
     """Changes of a call's block; ``None`` leaves a part unchanged.
 
     ``body`` replaces the lines; ``append`` adds text to them (with a state: a last line of its
-    own).
+    own). ``diff`` are the lines of what it changed in files, ``counts`` stands for them in the
+    header, like ``+3 -1``.
     """
 
     title: str | None = None
@@ -48,6 +49,8 @@ class ToolBlock:
     state: BlockState | None = None
     body: Sequence[str] | None = None
     append: str | None = None
+    diff: Sequence[str] | None = None
+    counts: str | None = None
 
 
 class Observer(Protocol):

@@ -169,8 +169,7 @@ class AstGrep:
     ) -> ProcessResult:
         async with self._slots:
             for program in [self._program] if self._program else _programs():
-                own = program != _NAME
-                command = Command((program, *arguments), _FOLDER, stdin, SEARCH_SECONDS, own=own)
+                command = Command((program, *arguments), _FOLDER, stdin, SEARCH_SECONDS, own=True)
                 finished = await self._started(command, merge)
                 if finished is not None:
                     self._program = program

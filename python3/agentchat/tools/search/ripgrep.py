@@ -13,7 +13,7 @@ from typing import Any
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.limits import GREP_LINE_CHARACTERS
-from agentchat.core.permissions.sensitive_paths import SECRET_FILES, SECRET_FOLDERS, SECRET_PATHS
+from agentchat.core.permissions.sensitive_paths import SECRET_GLOBS
 from agentchat.core.text import escape_line
 from agentchat.core.workspace import Command, ProcessResult, Workspace
 from agentchat.tools.format import path_sort_key
@@ -114,7 +114,7 @@ async def run(
             stdin=stdin,
             timeout=SEARCH_SECONDS,
             capture=capture,
-            own=program != "rg",
+            own=True,
         )
         try:
             finished = await workspace.run(command, on_output)
@@ -139,9 +139,6 @@ async def list_files(
         return None
     names = finished.head.split(b"\0")[:-1]
     return [os.fsdecode(name).removeprefix("./") for name in names]
-
-
-SECRETS = (*SECRET_FILES, *SECRET_FOLDERS, *("**/" + "/".join(path) for path in SECRET_PATHS))
 
 
 @frozen
@@ -182,7 +179,7 @@ async def search_text(
 
 async def list_secrets(folder: str, workspace: Workspace) -> list[str]:
     """Return the secrets files below a folder, which a search skips."""
-    options = tuple(f"--iglob={pattern}" for pattern in SECRETS)
+    options = tuple(f"--iglob={pattern}" for pattern in SECRET_GLOBS)
     return sorted(await list_files(folder, workspace, options) or [])
 
 

@@ -7,16 +7,18 @@ import functools
 import os
 import re
 import stat
-import subprocess
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from agentchat.core.diff.aspects import FOLDER, LINK, MODE, read_mode, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
+from agentchat.core.workspace import Command
 from agentchat.workspace.overlay.git import GIT, acts_later, without_refreshed
 from agentchat.workspace.overlay.upper import Signature, UpperEntry, UpperFolder, restore_order
+from agentchat.workspace.process import programs
 
 IGNORED = "ignored"
 """The names of the groups that need the user's consent."""
@@ -244,7 +246,7 @@ class OverlayChanges:
         asked = {path for path in paths if path not in self._ignored and not self._is_git(path)}
         asked |= {os.path.dirname(path) for path in asked} - {self._root, *self._ignored}
         if asked:
-            found = _ask_git(self._root, sorted(asked))
+            found = ask_git(self._root, sorted(asked))
             self._ignored.update({path: path in found for path in asked})
 
 
@@ -356,15 +358,13 @@ def format_size(size: int) -> str:
     return f"{size / 1024:.0f} KiB" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f} MiB"
 
 
-def _ask_git(root: str, paths: Sequence[str]) -> set[str]:
+def ask_git(root: str, paths: Sequence[str]) -> set[str]:
     """Return the paths that git ignores; none without git or outside a repository."""
-    argv = ["git", "-c", "core.fsmonitor=false", "check-ignore", "-z", "--stdin"]
     data = b"\0".join(map(os.fsencode, paths)) + b"\0"
+    argv = ("git", "check-ignore", "-z", "--stdin")
     try:
-        done = subprocess.run(
-            argv, cwd=root, input=data, capture_output=True, timeout=IGNORE_SECONDS
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = programs.run(Command(argv, root, stdin=data, timeout=IGNORE_SECONDS), root)
+    except ToolError:
         return set()
     return {os.fsdecode(path) for path in done.stdout.split(b"\0") if path}
 

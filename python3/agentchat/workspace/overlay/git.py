@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentchat.core.diff.changeset import FileChange
+from agentchat.core.errors import ToolError
+from agentchat.workspace.process import git
+from agentchat.workspace.process.programs import find_program
 
 GIT = ".git"
 
@@ -23,7 +25,6 @@ STATUS_BYTES = 40
 
 HASH_BYTES = 20
 
-IDENTITY_SECONDS = 5
 IDENTITY_KEYS = frozenset(
     {
         "user.name", "user.email", "author.name", "author.email", "committer.name",
@@ -50,8 +51,8 @@ def acts_later(path: str) -> bool:
 def without_refreshed(files: Iterable[FileChange]) -> Iterator[FileChange]:
     """Leave out what only refreshes git's index, and objects that nothing refers to."""
     kept = [file for file in files if not _only_refreshes(file)]
-    git = [file for file in kept if inner_path(file.path)]
-    unused = all(inner_path(file.path).startswith("objects/") for file in git)
+    ours = [file for file in kept if inner_path(file.path)]
+    unused = all(inner_path(file.path).startswith("objects/") for file in ours)
     return (file for file in kept if not (unused and inner_path(file.path)))
 
 
@@ -158,24 +159,19 @@ def _read(path: str) -> str:
 
 def read_identity(root: str, variables: Mapping[str, str]) -> str:
     """Return a file of settings with the user's identity in a repository; blocks."""
-    argv = ("git", "config", "--list", "--null", "--show-scope")
+    program = find_program("git", root)
     try:
-        done = subprocess.run(
-            argv, cwd=root, env=variables, capture_output=True, timeout=IDENTITY_SECONDS
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    fields = done.stdout.split(b"\0")
-    pairs = zip(fields[::2], fields[1::2], strict=False)
-    own = [os.fsdecode(setting) for scope, setting in pairs if scope == b"global"]
-    lines = [_line(*setting.split("\n", 1)) for setting in own if "\n" in setting]
+        settings = git.read_settings(program, root, variables) if program else []
+    except ToolError:
+        settings = []
+    own = {each.name: each.value for each in settings if each.scope == "global"}
     # Folders that git does not know as the user's are those of the workspace.
-    return "[safe]\n\tdirectory = *\n" + "".join(lines)
+    return "[safe]\n\tdirectory = *\n" + "".join(
+        _line(name, value) for name, value in own.items() if name in IDENTITY_KEYS
+    )
 
 
 def _line(name: str, value: str) -> str:
     section, _, key = name.partition(".")
-    if name.lower() not in IDENTITY_KEYS:
-        return ""
     quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'[{section}]\n\t{key} = "{quoted}"\n'

@@ -10,10 +10,10 @@ import contextlib
 import os
 import shutil
 import stat
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from agentchat.workspace.overlay.changes import ask_git
 from agentchat.workspace.overlay.folder import remove_tree
 from agentchat.workspace.overlay.upper import is_opaque, is_whiteout
 
@@ -26,7 +26,6 @@ CACHES = frozenset(
 )  # fmt: skip
 """Names of folders and files that programs make again; git need not ignore them."""
 
-IGNORE_SECONDS = 30
 LEAST_SIZE = 8192
 Stamp = tuple[int, ...]
 
@@ -172,21 +171,6 @@ class UpperWalk:
             return False
         gone = not os.path.lexists(os.path.join(self._root, path))
         return gone and is_whiteout(entry.stat(follow_symlinks=False))
-
-
-def ask_git(root: str, names: Sequence[str]) -> set[str]:
-    """Return the names that git ignores, those of folders with a slash; none without git."""
-    if not names:
-        return set()
-    argv = ["git", "-c", "core.fsmonitor=false", "check-ignore", "-z", "--stdin"]
-    data = b"\0".join(map(os.fsencode, names)) + b"\0"
-    try:
-        done = subprocess.run(
-            argv, cwd=root, input=data, capture_output=True, timeout=IGNORE_SECONDS
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return set()
-    return {os.fsdecode(name) for name in done.stdout.split(b"\0") if name}
 
 
 def describe_kept(names: Sequence[str]) -> tuple[str, ...]:

@@ -52,8 +52,6 @@ class OverlayWorkspace(RemoteWorkspace):
         self._began: int | None = None
         self._commands: NamespaceClient | None = None
         self._secrets = SecretFiles(launcher.root)
-        self.on_trial = False
-        """Whether what it holds is of a command that the user did not accept yet."""
         upper = str(launcher.folder.upper)
         self.changes = OverlayChanges(launcher.root, upper, project.read)
         self.confinement = NoSandbox()
@@ -117,7 +115,9 @@ class OverlayWorkspace(RemoteWorkspace):
         A program of the plugin sees the same files as its tools do.
         """
         if command.own:
-            return await super().run(replace(command, confine=False, own=False), on_output)
+            # By its name it is looked up and prepared there; a path is one of the plugin.
+            own = "/" not in command.argv[0]
+            return await super().run(replace(command, confine=False, own=own), on_output)
         commands = await self._connect_commands()
         self._began = time.time_ns()
         inside = replace(command, env=environment_inside(command.env, self._overlay.home))
@@ -175,7 +175,6 @@ class OverlayWorkspace(RemoteWorkspace):
             await self.disconnect()
             await asyncio.to_thread(self._overlay.folder.clear)
             self.changes.forget()
-            self.on_trial = False
 
     async def close(self) -> None:
         """End the server; remove the folder, unless it holds changes to offer again."""

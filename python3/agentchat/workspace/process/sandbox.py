@@ -22,7 +22,7 @@ from typing import Final, cast
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.workspace import Command, SandboxSetting
-from agentchat.workspace.process import landlock
+from agentchat.workspace.process import landlock, programs
 
 OFF: Final = "off"
 AUTO: Final = "auto"
@@ -49,7 +49,7 @@ class SandboxMethod:
 
 
 def _bubblewrap(root: str, temp: str, cwd: str) -> tuple[str, ...]:
-    program = shutil.which("bwrap") or "bwrap"
+    program = programs.find_program("bwrap", root) or ""  # which does not start
     isolation = ("--unshare-all", "--die-with-parent", "--new-session")
     read_only = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")
     # Bound after --tmpfs, since the workspace may be below /tmp.

@@ -90,6 +90,7 @@ class WorkspaceServer:
             "apply": self._apply,
             "environment": self._environment,
             "fingerprint": self._fingerprint,
+            "repository_programs": self._repository_programs,
             "probe": self._probe,
             "run": self._run,
         }
@@ -131,6 +132,9 @@ class WorkspaceServer:
 
     async def _environment(self, request: IncomingRequest) -> Any:
         return await self._workspace.environment()
+
+    async def _repository_programs(self, request: IncomingRequest) -> Any:
+        return await self._workspace.repository_programs(**request.params)
 
     async def _fingerprint(self, request: IncomingRequest) -> Any:
         return await self._workspace.fingerprint(**request.params)

@@ -25,7 +25,7 @@ from agentchat.core.workspace import (
 )
 from agentchat.rpc.frames import Disconnected
 from agentchat.rpc.peer import OnProgress
-from agentchat.workspace.process import run
+from agentchat.workspace.process import programs, run
 from agentchat.workspace.process.run import Capture
 from agentchat.workspace.process.sandbox import OFF
 from agentchat.workspace.remote.client import StartError, WorkspaceClient
@@ -107,14 +107,18 @@ class RemoteWorkspace:
     async def close(self) -> None:
         """End the connection; the programs that run there are killed."""
         self._closed = True
-        if self._connecting is not None:
-            self._connecting.cancel()
-            await asyncio.gather(self._connecting, return_exceptions=True)
+        await self._stop_connecting()
         if self._client is not None:
             await self._client.close()
 
+    async def _stop_connecting(self) -> None:
+        if self._connecting is not None:
+            self._connecting.cancel()
+            await asyncio.gather(self._connecting, return_exceptions=True)
+
     async def disconnect(self) -> None:
-        """End the connection, if there is one; the next call connects again."""
+        """End the connection, or the attempt to connect; the next call connects again."""
+        await self._stop_connecting()
         client, self._client = self._client, None
         if client is not None:
             await client.close()
@@ -168,10 +172,11 @@ class RemoteWorkspace:
 
         A program of the plugin runs on this machine, if it needs nothing but its input.
         """
-        if command.own and command.stdin is None:
-            raise ToolError(f"{command.argv[0]} is not on {self.host}.")
-        if command.own:
-            return await run.run(command, on_output)
+        if command.own and "/" in command.argv[0]:
+            if command.stdin is None:
+                raise ToolError(f"{command.argv[0]} is not on {self.host}.")
+            with programs.prepare(command, root="") as prepared:
+                return await run.run(prepared, on_output)
         capture = Capture(command.capture, command.overflow)
         try:
             exit = await self._run(command, _call_both(capture.add, on_output))
@@ -195,6 +200,11 @@ class RemoteWorkspace:
         """Return the variables that programs there have by default."""
         variables: dict[str, str] = await self.request("environment")
         return variables
+
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``."""
+        names: list[str] = await self.request("repository_programs", cwd=cwd)
+        return names
 
     async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
