@@ -136,6 +136,7 @@ class Isolation:
     async def _connect(self) -> NamespaceClient:
         if self._client is not None and self._client.alive:
             return self._client
+        await self._disconnect()
         if reason := self.why_impossible():
             raise Unreachable(reason)
         try:
@@ -305,12 +306,15 @@ class Isolation:
     def _remove_later(self, run: Path) -> None:
         asyncio.get_running_loop().run_in_executor(None, remove_tree, run)
 
+    async def _disconnect(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
     async def close(self) -> None:
         """End everything, and forget the kept files."""
         async with self._lock:
-            if self._client is not None:
-                await self._client.close()
-                self._client = None
+            await self._disconnect()
             await asyncio.to_thread(self._folder.remove)
 
 
