@@ -45,14 +45,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     view = JsonView(sys.stdout, sys.stderr) if options.json else TextView(sys.stdout, sys.stderr)
     try:
-        prompt = _read_prompt(options.prompt)
+        prompt, data = _read_prompt(options.prompt)
         settings = _with_options(_read_settings(options.settings), options)
         cwd = options.cwd.resolve(strict=True)
     except (UserError, OSError) as error:
         sys.stderr.write(f"agentchat: {error}\n")
         return USAGE
     try:
-        return asyncio.run(_run(prompt, settings, str(cwd), options, view))
+        return asyncio.run(_run(prompt, data, settings, str(cwd), options, view))
     except UserError as error:
         view.notify("error", str(error))
     except BrokenPipeError:  # the reader has gone, as in `| head`
@@ -61,7 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _run(
-    prompt: str, settings: Settings, cwd: str, options: argparse.Namespace, view: PrintingView
+    prompt: str,
+    data: str,
+    settings: Settings,
+    cwd: str,
+    options: argparse.Namespace,
+    view: PrintingView,
 ) -> int:
     state = find_state(os.environ)
     state.prepare()
@@ -73,7 +78,8 @@ async def _run(
             chat.models.choose(options.model)
         if options.mode and options.mode != chat.chat.policy.mode:  # the chat ended in another
             chat.session.set_mode(options.mode)
-        return await _play(chat, prompt, settings, view)
+        chat.session.send(prompt, data=data)
+        return await _play(chat, settings, view)
     finally:
         await chat.close()
 
@@ -85,13 +91,12 @@ def _is_saved(folder: Path, chat: str) -> bool:
         return False
 
 
-async def _play(chat: UnattendedChat, prompt: str, settings: Settings, view: PrintingView) -> int:
+async def _play(chat: UnattendedChat, settings: Settings, view: PrintingView) -> int:
     for problem in settings.problems:
         view.notify("warn", problem)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, chat.session.stop)
-    chat.session.send(prompt)
     await chat.session.idle()
     status, reason = view.status, view.reason or "error"
     view.finish(
@@ -110,15 +115,18 @@ async def _play(chat: UnattendedChat, prompt: str, settings: Settings, view: Pri
     return {"stop": DONE, "cancelled": STOPPED}.get(reason, FAILED)
 
 
-def _read_prompt(words: Sequence[str]) -> str:
-    """Return the prompt; ``-`` stands for standard input, as no word does in a pipe."""
-    if not words and not sys.stdin.isatty():
-        words = (STDIN,)
-    texts = (sys.stdin.read() if word == STDIN else word for word in words)
-    prompt = "\n\n".join(filter(None, (text.strip() for text in texts)))
-    if not prompt:
+def _read_prompt(words: Sequence[str]) -> tuple[str, str]:
+    """Return the prompt and standard input: ``-`` stands for that, as no word does in a pipe.
+
+    What comes through a pipe is data: nothing in it is a mention or a command.
+    """
+    is_piped = STDIN in words or (not words and not sys.stdin.isatty())
+    texts = (word.strip() for word in words if word != STDIN)
+    prompt = "\n\n".join(filter(None, texts))
+    data = sys.stdin.read().strip() if is_piped else ""
+    if not prompt and not data:
         raise UserError(NO_PROMPT)
-    return prompt
+    return prompt, data
 
 
 def _read_settings(path: Path | None) -> Mapping[str, Any]:
