@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ToolFiles
+from agentchat.agent.execution.isolated_runs import IsolatedRuns
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleStore
@@ -31,6 +32,7 @@ from agentchat.core.turn.view import ChatStatus, ToolBlock
 from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
 from tests.core.turn.world import a_chat, a_response
 
 Script = Reply | Callable[[ModelRequest, Callable[[Piece], None]], Awaitable[Reply]]
@@ -86,6 +88,8 @@ class KeptScreen:
         self.staged: list[Preview] = []
         self.proposals: list[tuple[str, FileChange]] = []
         self.todo: tuple[TodoItem, ...] = ()
+        self.fails: dict[str, Exception] = {}
+        """What an event raises, by its name, instead of being shown."""
         self._changed = asyncio.Event()
 
     def add_user_message(self, text: str) -> None:
@@ -147,6 +151,8 @@ class KeptScreen:
         self.mentions = [tool.name for tool in chat.toolset.tools()]
 
     def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
+        if name in self.fails:
+            raise self.fails[name]
         self.events.append((name, dict(data)))
         self._changed.set()
 
@@ -221,6 +227,8 @@ class Scene:
         tool_files: ToolFiles | None = None,
         skills: Skills | None = None,
         agent: ExternalAgent | None = None,
+        overlay: OverlayWorkspace | None = None,
+        isolated: IsolatedRuns | None = None,
     ) -> None:
         self.screen = KeptScreen()
         state = folder.parent / f"{folder.name}.state"
@@ -244,6 +252,8 @@ class Scene:
                 tool_files=tool_files,
                 skills=skills,
                 agent=agent,
+                overlay=overlay,
+                isolated=isolated or IsolatedRuns(None),
             )
         )
 

@@ -893,3 +893,15 @@ async def test_stage_mode_is_refused_where_the_workspace_has_no_overlay(tmp_path
     assert scene.screen.notes[0][0] == "warn"
     assert "Stage mode needs a workspace on this machine" in scene.screen.notes[0][1]
     assert scene.chat.policy.mode == "ask"
+
+
+async def test_a_turn_that_fails_between_its_lines_leaves_a_chat_that_takes_messages(
+    tmp_path: Path,
+) -> None:
+    scene = Scene(tmp_path, [DONE, DONE])
+    scene.screen.fails = {"AgentTurnStarted": RuntimeError("broken")}
+    assert await scene.play() == "error"
+    assert any("The turn failed: RuntimeError('broken')" in text for _, text in scene.screen.notes)
+    scene.screen.fails = {}
+    assert await scene.play("again") == "stop"
+    assert scene.screen.statuses[-1].state == "idle"

@@ -20,6 +20,7 @@ from agentchat.app.unattended_chat import open_chat
 from agentchat.headless.command import main
 from agentchat.headless.output import TextView
 from agentchat.journal.index import list_saved_chats
+from agentchat.journal.records import TurnFinished
 from agentchat.journal.writer import JournalWriter
 from tests.conftest import connected
 from tests.support.launch import CHECKOUT, environment, init_file, neovim
@@ -119,7 +120,9 @@ def test_what_would_ask_is_denied_with_the_rule_that_allows_it(
     code, out, err = home.run("make a file")
     assert (code, out) == (0, "I could not.\n")
     assert "[denied] write new.txt" in err
-    assert '{ action = "allow", tool = "write", path = "new.txt" }' in err
+    rules = Path(home.environ["XDG_CONFIG_HOME"], "nvim", "agentchat", "rules.json")
+    rule = '{"action": "allow", "tool": "write", "path": "new.txt"}'
+    assert f"Add a rule to {rules}: {rule}" in err
     assert not (home.project / "new.txt").exists()
 
 
@@ -176,6 +179,54 @@ def test_wrong_arguments_are_named_and_the_exit_code_is_2(
     shown = capsys.readouterr()
     assert shown.out == ""
     assert message in shown.err
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tools": {"max_parallel": "4"}}, "tools.max_parallel must be a valid integer, got"),
+        ({"tools": {"default": "agent"}}, 'tools.default must be a valid list, got "agent"'),
+        ({"tools": {"dflt": []}}, "no setting 'tools.dflt' without an editor"),
+        ({"modell": {}}, "did you mean 'model'?"),
+        ({"model": {"nam": "x"}}, "no setting 'model.nam' without an editor; did you mean 'name'?"),
+        ({"model": "gpt"}, "model must be a valid dictionary"),
+        ({"budget": {"turn": True}}, "budget.turn must be a valid number"),
+        ({"budget": {"turn": -1}}, "budget.turn must be greater than 0"),
+        ({"mode": "yes"}, "mode must be 'ask', 'edit', 'plan', 'stage' or 'yolo', got"),
+        ({"rules": {"action": "allow"}}, "rules must be a valid list"),
+        ({"max_rounds": 1.5}, "max_rounds must be a valid integer"),
+    ],
+)
+def test_settings_of_a_wrong_type_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], settings: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    assert main(["--settings", str(path), "hi"]) == 2
+    assert f"{path}: " in (shown := capsys.readouterr().err)
+    assert message in shown
+    assert shown.count("\n") == 1
+
+
+def test_a_reader_that_leaves_stops_the_turn_without_an_internal_error(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.script(text("a long answer " * 20_000))
+    process = home.start("-m", "agentchat", "--json", "go")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.close()
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.wait(timeout=60) == 1
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    state = Path(home.environ["XDG_STATE_HOME"]) / "nvim" / "agentchat"
+    (saved,) = list_saved_chats(state, str(home.project))
+    with closing(JournalWriter.open(state, saved.chat)) as journal:
+        ends = [record.reason for record in journal.records() if isinstance(record, TurnFinished)]
+    assert ends == ["cancelled"]
 
 
 def test_an_empty_prompt_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

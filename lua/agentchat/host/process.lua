@@ -217,11 +217,12 @@ function M.stop()
   if job then pcall(vim.fn.jobstop, job) end
 end
 
---- Ends the host and starts a new one, if one ran.
+--- Ends the host and starts a new one, if one ran. What still waits for it is sent to the new one.
 function M.restart()
   if host.phase == 'stopped' then return end
+  local was_ready = host.phase == 'ready'
   M.stop()
-  announce('lost', 'the Python host was restarted')
+  if was_ready then announce('lost', 'the Python host was restarted') end
   host.deaths = 0
   M.ensure()
 end

@@ -97,13 +97,16 @@ local function take_list(name)
   return list
 end
 
+-- JSON of others, which goes on to others as it is.
+local FOREIGN = { details = true, extra = true }
+
 --- Removes `vim.NIL`, as which Python's None arrives: what is not known is absent. Puts the lists
 --- that came in parts in the place of their names.
 local function known(value)
   for key, item in pairs(value) do
     if item == vim.NIL then
       value[key] = nil
-    elseif type(item) == 'table' then
+    elseif type(item) == 'table' and not FOREIGN[key] then
       value[key] = take_list(item['$list']) or known(item)
     end
   end

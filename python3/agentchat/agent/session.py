@@ -24,7 +24,7 @@ from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.todo import parse_todo
 from agentchat.core.turn.effects import ApprovalResponse
-from agentchat.core.turn.loop import TurnEnd, turn
+from agentchat.core.turn.loop import TurnEnd, internal_error_message, turn
 from agentchat.core.turn.validate import model_schema
 from agentchat.core.workspace import SandboxSetting
 
@@ -61,6 +61,7 @@ class Session:
         self._previews = parts.previews
         self._code_inserts = parts.code_inserts
         self._stage, self._mode = parts.stage, parts.mode
+        self._isolated = parts.isolated
         self._undo_commands = parts.undo_commands
         self._interpreter = parts.interpreter
         self._compaction = parts.compaction
@@ -111,11 +112,11 @@ class Session:
 
     def undo(self, turn: int | None = None) -> None:
         """Undo the file changes of a turn, by default of the newest that has some."""
-        self._add_command(Job("undo", partial(self._undo_commands.undo, turn), is_command=True))
+        self.add_command(Job("undo", partial(self._undo_commands.undo, turn), is_command=True))
 
     def redo(self) -> None:
         """Redo the last undo."""
-        self._add_command(Job("redo", self._undo_commands.redo, is_command=True))
+        self.add_command(Job("redo", self._undo_commands.redo, is_command=True))
 
     def compact(self, focus: str = "") -> None:
         """Propose a summary of the older part; while a turn runs, before its next request.
@@ -127,7 +128,7 @@ class Session:
             self._compaction.propose_later(focus)
         else:
             work = partial(self._compaction.propose, focus)
-            self._add_command(Job("compact", work, is_command=True))
+            self.add_command(Job("compact", work, is_command=True))
 
     def undo_compaction(self) -> None:
         """Send the messages again that the newest summary replaces."""
@@ -223,6 +224,7 @@ class Session:
         await self._warm_up.close()
         await self._background.close(CLOSE_SECONDS)
         await self._stage.close()
+        await self._isolated.close()
 
     # --- the parts of the chat report here --------------------------------------------------------
 
@@ -234,7 +236,7 @@ class Session:
             self._model,
             running=self._in_turn or self._jobs.busy,
             asking=self._frontend is not None and self._frontend.asking,
-            request=self.approvals.request,
+            requests=self.approvals.count,
         )
         self._view.show_status(status)
 
@@ -244,7 +246,8 @@ class Session:
 
     # --- jobs and turns, one at a time ------------------------------------------------------------
 
-    def _add_command(self, job: Job) -> None:
+    def add_command(self, job: Job) -> None:
+        """Run a command of the user when no turn runs; refuse it while one does."""
         if self._in_turn:
             text = f"Nothing to {job.name} while a turn runs: stop it first with :AgentStop."
             self._view.notify("warn", text)
@@ -297,16 +300,27 @@ class Session:
                 self._view.add_note("error", str(error))
 
     async def _run_turn(self) -> None:
-        self._in_turn = True
+        self._in_turn, end = True, TurnEnd("error")
+        try:
+            self._begin_turn()
+            end = await self._play_turn()
+        except Exception as error:
+            log.exception("the turn failed")
+            end = TurnEnd("error", internal_error_message(error))
+        finally:
+            self._in_turn = False
+            self._end_turn(end)
+
+    def _begin_turn(self) -> None:
         self.chat.turn += 1
         if self._agent is not None:
             self._agent.begin_turn()
         self.refresh()
         self._view.fire_event("AgentTurnStarted", {"turn": self.chat.turn})
-        end = await self._play_turn()
-        await self._end_stage()
+
+    def _end_turn(self, end: TurnEnd) -> None:
+        """Show how the turn ended; what waited for its end can begin."""
         self._expander.end_turn()
-        self._in_turn = False
         if self._agent is not None:
             self._agent.end_turn(self.chat.history, end)
         if self.chat.requested_focus is not None:  # the turn made no request any more
@@ -321,14 +335,6 @@ class Session:
             self._view.restore_prompt()
         self.refresh()
         self._view.fire_event("AgentTurnFinished", {"reason": end.reason})
-
-    async def _end_stage(self) -> None:
-        """Show what the turn staged, whatever ended the turn."""
-        try:
-            await self._stage.end_turn()
-        except Exception as error:
-            log.exception("the staged changes cannot be shown")
-            self._view.add_note("error", f"The staged changes cannot be shown: {error}")
 
     async def _play_turn(self) -> TurnEnd:
         end = TurnEnd("error")

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 from agentchat.agent.accounts import Accounts, Ledger
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
 from agentchat.agent.code_inserts import CodeInserts
 from agentchat.agent.compaction import CompactionCommands
+from agentchat.agent.execution.isolated_runs import IsolatedRuns
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.interpreter import Interpreter
-from agentchat.agent.jobs import BackgroundJobs, Jobs
+from agentchat.agent.jobs import BackgroundJobs, Job, Jobs
 from agentchat.agent.message_queue import MessageQueue
 from agentchat.agent.modes.mode import Mode
 from agentchat.agent.modes.plan import PlanMode
@@ -41,10 +43,17 @@ from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 
+class CommandObserver(Observer, Protocol):
+    """A session, which also carries out the user's commands one at a time."""
+
+    def add_command(self, job: Job) -> None:
+        """Run a command of the user when no turn runs; refuse it while one does."""
+
+
 class SessionObserver:
     """Passes on to the session what its parts report, once it is there."""
 
-    session: Observer | None = None
+    session: CommandObserver | None = None
 
     def refresh(self) -> None:
         """Show the status of the chat as it is now."""
@@ -55,6 +64,11 @@ class SessionObserver:
         """Add what the model must know at the next request."""
         if self.session is not None:
             self.session.add_note(text)
+
+    def add_command(self, job: Job) -> None:
+        """Run a command of the user when no turn runs; refuse it while one does."""
+        if self.session is not None:
+            self.session.add_command(job)
 
 
 @dataclass(kw_only=True)
@@ -77,6 +91,7 @@ class SessionParts:
     tool_files: ToolFiles | None = None
     ledger: Ledger | None = None
     overlay: OverlayWorkspace | None = None
+    isolated: IsolatedRuns = field(default_factory=lambda: IsolatedRuns(None))
     agent: ExternalAgent | None = None
     commands: SlashCommands = field(default_factory=SlashCommands)
     turn_model: TurnModel | None = None
@@ -84,6 +99,7 @@ class SessionParts:
     observer: SessionObserver = field(default_factory=SessionObserver)
 
     def __post_init__(self) -> None:
+        self.chat.policy.has_overlay = not self.isolated.why_impossible()
         if self.skills is not None:
             self.commands.add(self.skills)
 
@@ -134,14 +150,7 @@ class SessionParts:
     @cached_property
     def preparation(self) -> Preparation:
         """What is ready before a turn."""
-        return Preparation(
-            self.chat,
-            self.workspace,
-            self.tools,
-            self.rules_files,
-            self.skills,
-            self.stage.begin_turn,
-        )
+        return Preparation(self.chat, self.workspace, self.tools, self.rules_files, self.skills)
 
     @cached_property
     def attachments(self) -> Attachments:
@@ -197,6 +206,7 @@ class SessionParts:
             previews=self.previews,
             view=self.view,
             background=self.background,
+            add_command=self.observer.add_command,
             observer=self.observer,
         )
 
@@ -244,6 +254,7 @@ class SessionParts:
             policy=self.chat.policy,
             todo=self.chat.todo,
             overlay=self.overlay,
+            isolated=self.isolated,
             frontend=self.observed_frontend,
         )
 
@@ -256,6 +267,7 @@ class SessionParts:
             runner=self.runner,
             previews=self.previews,
             approvals=self.approvals,
+            stage=self.stage,
             queue=self.queue,
             touch=self.rules_files.touch,
             preparation=self.preparation,

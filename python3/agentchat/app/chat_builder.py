@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import agentchat
+from agentchat.agent.execution.isolated_runs import IsolatedRuns
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
@@ -22,7 +23,7 @@ from agentchat.agent.session_parts import SessionParts
 from agentchat.app.settings import Settings, parse_tool_options
 from agentchat.app.state import State
 from agentchat.app.tool_sources import ToolSources
-from agentchat.app.workspaces import OVERLAYS, open_overlay, project_folder
+from agentchat.app.workspaces import ISOLATED, OVERLAYS, open_overlay, project_folder
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.frontend import Frontend
 from agentchat.core.frozen import frozen
@@ -39,6 +40,7 @@ from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection, environment_keys
 from agentchat.tools.builtin.catalogue import builtin_tools
 from agentchat.tools.custom.registry import CustomRegistry
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 
 class ChatFrontend(Frontend, Protocol):
@@ -160,12 +162,8 @@ class ChatBuilder:
                 commands=SlashCommands(
                     CommandFiles(local_root, state.config), tool_sources.prompts(self._uuid)
                 ),
-                overlay=open_overlay(
-                    self._workspace,
-                    state.folder / OVERLAYS / self._uuid,
-                    settings,
-                    state.guarded(settings),
-                ),
+                overlay=self._open_overlay(OVERLAYS),
+                isolated=IsolatedRuns(self._open_overlay(ISOLATED)),
                 agent=agent,
             )
         )
@@ -178,6 +176,11 @@ class ChatBuilder:
             registry=registry,
             rule_store=rule_store,
         )
+
+    def _open_overlay(self, kind: str) -> OverlayWorkspace | None:
+        folder = self._state.folder / kind / self._uuid
+        guarded = self._state.guarded(self._settings)
+        return open_overlay(self._workspace, folder, self._settings, guarded)
 
     def _restore_model(self, parts: ChatParts) -> None:
         """Ask the model that the user chose for this chat earlier."""

@@ -24,6 +24,9 @@ from agentchat.workspace.remote.workspace import Launcher, RemoteWorkspace
 OVERLAYS = "overlay"
 """The folder below the state folder with the overlays of chats in stage mode."""
 
+ISOLATED = "isolated"
+"""The folder below the state folder with the overlays of commands that run isolated."""
+
 REMOTE_PROJECTS = "remote"
 """The folder below the state folder with rules for projects on other machines."""
 
@@ -49,7 +52,7 @@ def open_workspace(
 def open_overlay(
     workspace: Workspace, folder: Path, settings: Settings, guarded: Sequence[str]
 ) -> OverlayWorkspace | None:
-    """Return the overlay of a chat in stage mode; ``None`` for a workspace on another machine.
+    """Return an overlay of a chat; ``None`` for a workspace on another machine.
 
     Args:
         folder: where the overlay keeps its files, below the state folder.

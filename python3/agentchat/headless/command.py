@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import difflib
-import json
 import os
 import signal
 import sys
@@ -20,7 +18,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentchat.app.settings import Settings, read_settings
 from agentchat.app.state import find_state
@@ -28,16 +26,19 @@ from agentchat.app.unattended_chat import UnattendedChat, open_chat
 from agentchat.core.errors import UserError
 from agentchat.core.permissions.policy import MODES, parse_mode
 from agentchat.headless.output import JsonView, PrintingView, TextView
+from agentchat.headless.settings_file import read_settings_file
 from agentchat.journal.file import journal_path
 
 DONE, FAILED, USAGE, STOPPED = 0, 1, 2, 130
 STDIN = "-"
-KEYS = (
-    "model", "tools", "rules", "mode", "max_rounds", "budget", "compact", "sandbox", "stage",
-)  # fmt: skip
-"""The settings that count without an editor."""
-
 NO_PROMPT = 'no prompt: give one, as in python -m agentchat "why does test_cart fail?"'
+
+
+class Prompt(NamedTuple):
+    """What the user typed, and what came through a pipe: no mention and no command in that counts."""
+
+    text: str
+    data: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,24 +46,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     view = JsonView(sys.stdout, sys.stderr) if options.json else TextView(sys.stdout, sys.stderr)
     try:
-        prompt, data = _read_prompt(options.prompt)
-        settings = _with_options(_read_settings(options.settings), options)
+        prompt = _read_prompt(options.prompt)
+        settings = _with_options(
+            read_settings_file(options.settings) if options.settings else {}, options
+        )
         cwd = options.cwd.resolve(strict=True)
     except (UserError, OSError) as error:
         sys.stderr.write(f"agentchat: {error}\n")
         return USAGE
     try:
-        return asyncio.run(_run(prompt, data, settings, str(cwd), options, view))
+        code = asyncio.run(_run(prompt, settings, str(cwd), options, view))
     except UserError as error:
         view.notify("error", str(error))
-    except BrokenPipeError:  # the reader has gone, as in `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return FAILED
+        code = FAILED
+    if view.is_closed:  # Python writes what is left at its end
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return FAILED
+    return code
 
 
 async def _run(
-    prompt: str,
-    data: str,
+    prompt: Prompt,
     settings: Settings,
     cwd: str,
     options: argparse.Namespace,
@@ -78,8 +83,7 @@ async def _run(
             chat.models.choose(options.model)
         if options.mode and options.mode != chat.chat.policy.mode:  # the chat ended in another
             chat.session.set_mode(options.mode)
-        chat.session.send(prompt, data=data)
-        return await _play(chat, settings, view)
+        return await _play(chat, prompt, settings, view)
     finally:
         await chat.close()
 
@@ -91,12 +95,16 @@ def _is_saved(folder: Path, chat: str) -> bool:
         return False
 
 
-async def _play(chat: UnattendedChat, settings: Settings, view: PrintingView) -> int:
+async def _play(
+    chat: UnattendedChat, prompt: Prompt, settings: Settings, view: PrintingView
+) -> int:
     for problem in settings.problems:
         view.notify("warn", problem)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, chat.session.stop)
+    view.on_closed = chat.session.stop
+    chat.session.send(prompt.text, data=prompt.data)
     await chat.session.idle()
     status, reason = view.status, view.reason or "error"
     view.finish(
@@ -115,7 +123,7 @@ async def _play(chat: UnattendedChat, settings: Settings, view: PrintingView) ->
     return {"stop": DONE, "cancelled": STOPPED}.get(reason, FAILED)
 
 
-def _read_prompt(words: Sequence[str]) -> tuple[str, str]:
+def _read_prompt(words: Sequence[str]) -> Prompt:
     """Return the prompt and standard input: ``-`` stands for that, as no word does in a pipe.
 
     What comes through a pipe is data: nothing in it is a mention or a command.
@@ -126,31 +134,11 @@ def _read_prompt(words: Sequence[str]) -> tuple[str, str]:
     data = sys.stdin.read().strip() if is_piped else ""
     if not prompt and not data:
         raise UserError(NO_PROMPT)
-    return prompt, data
-
-
-def _read_settings(path: Path | None) -> Mapping[str, Any]:
-    if path is None:
-        return {}
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{path} is not valid JSON: {error}.") from error
-    if not isinstance(settings, dict):
-        raise UserError(f"{path} must hold one JSON object, with the keys of g:agentchat.")
-    for key in settings:
-        if key not in KEYS:
-            near = difflib.get_close_matches(key, KEYS, n=1)
-            guess = f"; did you mean {near[0]!r}?" if near else f": use {', '.join(KEYS)}."
-            raise UserError(f"{path}: no setting {key!r} without an editor{guess}")
-    return settings
+    return Prompt(prompt, data)
 
 
 def _with_options(given: Mapping[str, Any], options: argparse.Namespace) -> Settings:
-    try:
-        settings = read_settings(given)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{options.settings}: a value has the wrong type: {error}.") from error
+    settings = read_settings(given)
     return replace(settings, mode=parse_mode(options.mode)) if options.mode else settings
 
 

@@ -60,7 +60,7 @@ import agentchat
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.app.state import State
 from agentchat.app.tool_sources import ToolSources
-from agentchat.app.workspaces import OVERLAYS, is_remote
+from agentchat.app.workspaces import ISOLATED, OVERLAYS, is_remote
 from agentchat.core.errors import UserError
 from agentchat.core.permissions.sensitive_paths import SECRET_GLOBS
 from agentchat.journal.export import write_lines
@@ -177,6 +177,8 @@ class Router:
         )
         self._state.prepare()
         self._start_job("removing old overlays", asyncio.to_thread(sweep, folder / OVERLAYS))
+        old = asyncio.to_thread(sweep, folder / ISOLATED, keeps_changes=False)
+        self._start_job("removing old isolated runs", old)
         self._tool_sources = self._open_tool_sources(config, self._state.trust_file)
         detach_standard_streams()
         # The normal exit runs the exit handlers, which kill children.

@@ -12,7 +12,7 @@ from dataclasses import replace
 from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
-from agentchat.core.workspace import AppliedFile, FileTarget, Workspace
+from agentchat.core.workspace import AppliedFile, FileTarget, Workspace, WrappedWorkspace
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
@@ -29,8 +29,8 @@ def ignore_change(change: ChangeSet) -> None:
     """Do nothing with a change: nobody shows it."""
 
 
-class LocatedWorkspace:
-    """Any workspace, as one call sees it; other methods are those of the inner workspace.
+class LocatedWorkspace(WrappedWorkspace):
+    """Any workspace, as one call sees it.
 
     Args:
         located: the targets that the policy judged, by path as the model wrote it. A link that
@@ -43,22 +43,19 @@ class LocatedWorkspace:
         located: Mapping[str, FileTarget],
         on_applied: TakeChange = ignore_change,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._located = located
         self._on_applied = on_applied
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change."""
-        applied = await self._inner.apply(change)
+        applied = await super().apply(change)
         self._on_applied(change)
         return applied
 
     async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path as the model wrote it."""
-        return self._located.get(path) or await self._inner.locate(path)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._inner, name)
+        return self._located.get(path) or await super().locate(path)
 
 
 class JournaledWorkspace(LocatedWorkspace):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, get_args
@@ -361,29 +362,36 @@ def _is_glob_of(word: str, program: str) -> bool:
     return any(mark in name for mark in "*?[") and matches_path(name, program)
 
 
-def suggest_rules(call: ValidCall, target: CallTarget) -> str:
-    """Return the text of rules that would allow a call; empty if no rule can."""
+def suggest_rules(call: ValidCall, target: CallTarget) -> tuple[dict[str, Any], ...]:
+    """Return rules, as the user writes them, that would allow a call; none if no rule can."""
     if target.unusual:
-        return ""
+        return ()
+    rule = {"action": "allow", "tool": call.tool.name}
     if target.command is None:
         paths = sorted({t.display_path for t in (*target.reads, *target.writes)})
-        conditions = [f"path = {_quote(escape_glob(path))}" for path in paths]
-        conditions += [f"host = {_quote(host)}" for host in sorted({u.host for u in target.urls})]
-        conditions = conditions or [""]
-        return ", ".join(_rule_text(call.tool.name, condition) for condition in conditions)
+        named: list[dict[str, Any]] = [{"path": escape_glob(path)} for path in paths]
+        named += [{"host": host} for host in sorted({u.host for u in target.urls})]
+        return tuple({**rule, **condition} for condition in named or [{}])
     parts = target.script.parts if target.script is not None else ()
     if not parts or any(part.doubt or why_not_safe(part, len(part.texts)) for part in parts):
-        return ""
+        return ()
     commands = dict.fromkeys(part.texts for part in parts)
-    return ", ".join(
-        _rule_text(call.tool.name, f"words = {{ {', '.join(map(_quote, texts))} }}")
-        for texts in commands
-    )
+    return tuple({**rule, "words": list(texts)} for texts in commands)
 
 
-def _rule_text(tool: str, condition: str) -> str:
-    fields = ['action = "allow"', f"tool = {_quote(tool)}", *([condition] if condition else [])]
-    return f"{{ {', '.join(fields)} }}"
+def rules_text(rules: Iterable[Mapping[str, Any]], *, as_json: bool = False) -> str:
+    """Return rules as text for the settings of Neovim, or for a file."""
+    if as_json:
+        return ", ".join(json.dumps(rule, ensure_ascii=False) for rule in rules)
+    return ", ".join(_lua_text(rule) for rule in rules)
+
+
+def _lua_text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {_lua_text(item)}' for key, item in value.items())} }}"
+    if isinstance(value, list):
+        return f"{{ {', '.join(map(_lua_text, value))} }}"
+    return _quote(str(value))
 
 
 def _quote(text: str) -> str:

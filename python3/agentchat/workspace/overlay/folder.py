@@ -108,8 +108,11 @@ def remove_tree(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def sweep(overlays: Path) -> None:
-    """Remove what killed processes left of overlays; folders with changes stay for their chats.
+def sweep(overlays: Path, *, keeps_changes: bool = True) -> None:
+    """Remove what killed processes left of overlays.
+
+    Args:
+        keeps_changes: whether folders with changes stay for their chats.
 
     Mounts and processes end with the process that made them, so only files can be left.
     """
@@ -118,15 +121,15 @@ def sweep(overlays: Path) -> None:
         try:
             if not folder.lock():
                 continue
-            _sweep(folder)
+            _sweep(folder, keeps_changes=keeps_changes)
         except OSError:
             continue
         finally:
             folder.unlock()
 
 
-def _sweep(folder: OverlayFolder) -> None:
-    if not folder.holds_changes():
+def _sweep(folder: OverlayFolder, *, keeps_changes: bool) -> None:
+    if not (keeps_changes and folder.holds_changes()):
         folder.remove()
         return
     for name in os.listdir(folder.path):

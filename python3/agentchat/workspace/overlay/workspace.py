@@ -49,8 +49,6 @@ class OverlayWorkspace(RemoteWorkspace):
         self._project = project
         self._lock = asyncio.Lock()
         self._began: int | None = None
-        self.on_trial = False
-        """Whether what it holds is of a command that the user did not accept yet."""
         upper = str(launcher.folder.upper)
         self.changes = OverlayChanges(launcher.root, upper, project.read)
         self.confinement = NoSandbox()
@@ -194,7 +192,6 @@ class OverlayWorkspace(RemoteWorkspace):
             await self.disconnect()
             await asyncio.to_thread(self._overlay.folder.clear)
             self.changes.forget()
-            self.on_trial = False
 
     async def close(self) -> None:
         """End the server; remove the folder, unless it holds changes to offer again."""

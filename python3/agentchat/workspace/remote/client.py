@@ -124,6 +124,8 @@ class WorkspaceClient:
             self._stdin.close()
         await self._tasks.cancel()
         await self._wait()
+        if self._peer is None:  # cancelled while it started: nobody else closes it
+            self._stdout.close()
         run.WATCHDOG.remove(self._process.pid)
 
     def _greet(self, code: bytes) -> None:

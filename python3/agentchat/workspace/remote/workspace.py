@@ -107,14 +107,18 @@ class RemoteWorkspace:
     async def close(self) -> None:
         """End the connection; the programs that run there are killed."""
         self._closed = True
-        if self._connecting is not None:
-            self._connecting.cancel()
-            await asyncio.gather(self._connecting, return_exceptions=True)
+        await self._stop_connecting()
         if self._client is not None:
             await self._client.close()
 
+    async def _stop_connecting(self) -> None:
+        if self._connecting is not None:
+            self._connecting.cancel()
+            await asyncio.gather(self._connecting, return_exceptions=True)
+
     async def disconnect(self) -> None:
-        """End the connection, if there is one; the next call connects again."""
+        """End the connection, or the attempt to connect; the next call connects again."""
+        await self._stop_connecting()
         client, self._client = self._client, None
         if client is not None:
             await client.close()
