@@ -35,7 +35,7 @@ NO_PROMPT = 'no prompt: give one, as in python -m agentchat "why does test_cart 
 
 
 class Prompt(NamedTuple):
-    """What the user typed, and what came through a pipe: no mention and no command in that counts."""
+    """What the user typed, and what came through a pipe, in which no mention or command counts."""
 
     text: str
     data: str
