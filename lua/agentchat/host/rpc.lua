@@ -3,6 +3,7 @@
 local actions = require('agentchat.chat.actions')
 local ask_user = require('agentchat.ask_user')
 local buffers = require('agentchat.files.buffers')
+local changes = require('agentchat.review.changes')
 local code = require('agentchat.transcript.code')
 local context = require('agentchat.prompt.context')
 local diagnostics = require('agentchat.files.diagnostics')
@@ -49,6 +50,7 @@ M.FUNCTIONS = {
   ['buffers.save'] = buffers.save,
   ['buffers.undo'] = buffers.undo,
   ['buffers.unsaved'] = buffers.unsaved,
+  ['changes.show'] = while_open(changes.show),
   ['chat.apply'] = actions.apply,
   ['chat.discard'] = actions.discard,
   ['chat.open_for_agent'] = actions.open_for_agent,
