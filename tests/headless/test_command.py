@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -315,3 +316,15 @@ def test_text_from_a_pipe_is_data_and_mentions_read_no_secrets(
     assert model_server.requests[1].last == "see #file:.env and #file:../beside.txt"
     assert "Nothing is attached for #file:.env: Denied" in err
     assert "Nothing is attached for #file:../beside.txt: Denied" in err
+
+
+def test_nothing_of_a_model_reaches_the_terminal_as_a_sequence(
+    home: Home, model_server: ModelServer
+) -> None:
+    hostile = "".join(map(chr, (*range(1, 9), *range(11, 32), *range(127, 160))))
+    for options in ((), ("--json",)):
+        bad = calls(call(f"x{hostile}", {"path": hostile}, "c1"))
+        model_server.script(bad, text(f"Yes {hostile}\u2764\ufe0f."))
+        _, out, err = home.run(*options, "go")
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", out + err)
+        assert options or "\u2764\ufe0f." in out

@@ -25,6 +25,7 @@ from agentchat.app.state import find_state
 from agentchat.app.unattended_chat import UnattendedChat, open_chat
 from agentchat.core.errors import UserError
 from agentchat.core.permissions.policy import MODES, parse_mode
+from agentchat.core.text import escape_control_characters
 from agentchat.headless.output import JsonView, PrintingView, TextView
 from agentchat.headless.settings_file import read_settings_file
 from agentchat.journal.file import journal_path
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         cwd = options.cwd.resolve(strict=True)
     except (UserError, OSError) as error:
-        sys.stderr.write(f"agentchat: {error}\n")
+        sys.stderr.write(escape_control_characters(f"agentchat: {error}\n"))
         return USAGE
     try:
         code = asyncio.run(_run(prompt, settings, str(cwd), options, view))
