@@ -195,9 +195,9 @@ def decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
 
 
 def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
-    scope = scope_of(call, target)
     confinement = policy.confinement if target.command is not None else ""
     in_overlay = works_in_overlay(call, target, policy.mode)
+    scope = scope_of(call, target, direct=not in_overlay)
     if scope is not None and (confinement or in_overlay):
         how = "staged" if in_overlay else f"confined {confinement}"
         scope = replace(scope, key=(*scope.key, how))
