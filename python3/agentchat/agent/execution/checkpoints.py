@@ -66,6 +66,8 @@ class Checkpoints:
         if handler is None:
             raise ToolError(f"there is no {name} any more.")
         saved = await handler.save(ready.call.tool.name, ready.call.raw_arguments, context)
+        if handler.restore is None:
+            return ()
         self._journal.record_checkpoint(call_id, name)
         undo = UndoCall(f"{name} restores what it saved", tool=name, arguments=saved)
         self._journal.record_undo_offered(call_id, undo)

@@ -246,7 +246,9 @@ class Rollback:
         decision = Decision(Verdict.ALLOW, Reason("command"))
         try:
             await self._runner.set_up(call)
-            return await self._run_steps(ReadyCall(call, CallTarget(self._workspace.root), decision))
+            return await self._run_steps(
+                ReadyCall(call, CallTarget(self._workspace.root), decision)
+            )
         finally:
             await self._runner.tear_down(call)
 
