@@ -231,7 +231,7 @@ class Interpreter:
             case e.EndStage():
                 return await self._stage.end()
             case e.RunIsolated():
-                return await self._run_isolated(effect.ready)
+                return await self._run_isolated(effect)
             case e.ApplyIsolated():
                 return await self._apply_isolated(effect)
             case e.ForgetIsolated():
@@ -324,14 +324,15 @@ class Interpreter:
         self._journal.record_call_finished(result)
         return result
 
-    async def _run_isolated(self, ready: e.ReadyCall) -> e.IsolatedCall:
-        call = ready.call
-        self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
-        return await self._runner.run_isolated(ready)
+    async def _run_isolated(self, effect: e.RunIsolated) -> e.IsolatedCall:
+        call = effect.ready.call
+        if effect.shown:
+            self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
+        return await self._runner.run_isolated(effect.ready, shown=effect.shown)
 
     async def _apply_isolated(self, effect: e.ApplyIsolated) -> ToolResult:
         self._journal.record_call_started(effect.ready)
-        result = await self._runner.apply_isolated(effect.ready, effect.isolated)
+        result = await self._runner.apply_isolated(effect.ready, effect.isolated.result)
         self._journal.record_call_finished(result)
         return result
 

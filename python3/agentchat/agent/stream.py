@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agentchat.agent.execution.isolated_runs import ISOLATED
 from agentchat.core.errors import UserError
 from agentchat.core.messages import (
     History,
@@ -253,7 +254,8 @@ def call_title(tool: Tool | None, call: CallDelta | ToolCall, *, is_partial: boo
 
 def result_block(result: ToolResult) -> ToolBlock:
     """Return the block of a call that has ended."""
-    block = ToolBlock(state=_STATES[result.status])
+    is_isolated = bool((result.details or {}).get(ISOLATED))
+    block = ToolBlock(state=_STATES[result.status], tag=ISOLATED if is_isolated else None)
     if result.diff:
         block = replace(block, diff=result.diff.split("\n"), counts=result.counts)
     text = result.text if result.display_text is None else result.display_text

@@ -69,6 +69,7 @@ def test_what_is_accepted_is_applied_and_does_not_run_again() -> None:
     first, second = world.questions
     assert (first.can_try, first.isolated) == (True, None)
     assert (second.can_try, second.preview) == (False, CHANGE)
+    assert second.isolated is not None
 
 
 HUNK = HunkDecision("/ws/a", 0)

@@ -10,6 +10,7 @@ from agentchat.core.context.context import ContextStep
 from agentchat.core.errors import Cancelled, StalePreview, ToolError
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.core.model import ModelRequest
+from agentchat.core.permissions.isolation import ChangedFile
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import Access, ArgumentError, DryRunResult, Environment, Tool
@@ -251,7 +252,7 @@ class World:
                 return self._isolated_call(effect.ready)
             case ApplyIsolated():
                 self.overlay.append(f"apply {self._open_isolated}")
-                result = self._outcome(effect.ready, effect.isolated)
+                result = self._outcome(effect.ready, effect.isolated.result)
                 self._open_isolated = ""
                 return result
             case ForgetIsolated():
@@ -287,8 +288,13 @@ class World:
         self.overlay.append(f"run {call.id}")
         planned = self.isolated.get(call.id)
         preview: DryRunResult = _one(planned.pop(0)) if planned else DryRunResult()
+        result = ToolResult(call.id, call.name, "ran isolated")
+        if preview.change is None:
+            return IsolatedCall(result, preview)
         self._open_isolated = call.id
-        return IsolatedCall(ToolResult(call.id, call.name, "ran isolated"), preview)
+        files = preview.change.files
+        targets = (self._target(file.path.removeprefix("/ws/")) for file in files)
+        return IsolatedCall(result, preview, tuple(map(ChangedFile, files, targets)))
 
     def _outcome(self, ready: ReadyCall, done: ToolResult | None = None) -> ToolResult:
         call = ready.call

@@ -58,6 +58,7 @@ async def locate_call(
         urls=tuple(map(parse_url, touch.urls)),
         script=script,
         network=touch.network,
+        direct=touch.direct,
         evidence=evidence,
         asks=None if unknown else await _asks(call),
         settings_ask=await _condition(call, "require_approval_before", in_doubt=True),

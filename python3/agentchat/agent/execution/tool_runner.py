@@ -11,7 +11,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from agentchat.agent.execution.checkpoints import Checkpoints
-from agentchat.agent.execution.isolated_runs import IsolatedRuns
+from agentchat.agent.execution.isolated_runs import (
+    ISOLATED,
+    IsolatedRuns,
+    describe_limits,
+    locate_changes,
+    with_lines,
+)
 from agentchat.agent.execution.journaled_workspace import (
     JournaledWorkspace,
     LocatedWorkspace,
@@ -19,12 +25,12 @@ from agentchat.agent.execution.journaled_workspace import (
     ignore_change,
 )
 from agentchat.agent.execution.locate import locate_call
-from agentchat.agent.execution.overlay_command import add_remarks
+from agentchat.agent.execution.overlay_command import add_remarks, describe_changes
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
 from agentchat.core.diff.changeset import ChangeSet, FileChange, combine_all
 from agentchat.core.diff.diff_text import count_text, diff_lines_of
-from agentchat.core.errors import Irreversible, StalePreview, ToolError, Unreachable
+from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.frontend import Frontend
 from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
@@ -162,31 +168,41 @@ class ToolRunner:
             return "", replace(result, text=text, is_error=True)
         return STAGED if any(not change.is_standing for change in staged) else "", result
 
-    async def run_isolated(self, ready: ReadyCall) -> IsolatedCall:
-        """Run a command on an overlay of its own, and return what it did; raises ToolError."""
+    async def run_isolated(self, ready: ReadyCall, *, shown: bool = True) -> IsolatedCall:
+        """Run a command on an overlay of its own, and return what it did.
+
+        Raises:
+            Unreachable: no overlay works here.
+            ToolError: the unsaved buffers cannot be copied.
+        """
         call = ready.call
-        try:
-            workspace = await self._isolated.begin()
-        except Unreachable:
-            self._policy.has_overlay = False
-            raise
-        context = self._context(call, refuse_staging, None, ready.target, overlay=workspace)
+        workspace = await self._isolated.begin()
+        context = self._context(
+            call, refuse_staging, None, ready.target, overlay=workspace, shown=shown
+        )
         output = await _run_safely(call.tool, call.arguments, context)
-        output, change = await self._isolated.end(output, network=ready.target.network)
+        output, change = await self._isolated.end(output)
+        if output.is_error:
+            limits = describe_limits(call.tool.name, network=ready.target.network)
+            output = with_lines(output, limits)
         result = self.make_result(call.call.id, call.tool.name, output)
-        shown = None if change.changes_nothing else change
-        return IsolatedCall(result, DryRunResult(change=shown, text=result.text))
+        result = replace(result, details={**(result.details or {}), ISOLATED: True})
+        if change.changes_nothing:
+            return IsolatedCall(result, DryRunResult(text=result.text))
+        files = await locate_changes(change, self._workspace)
+        change = ChangeSet(tuple(file.change for file in files))
+        return IsolatedCall(result, DryRunResult(change=change, text=result.text), files)
 
     async def apply_isolated(self, ready: ReadyCall, isolated: ToolResult) -> ToolResult:
         """Apply what is kept of what a command changed; raises StalePreview or ToolError."""
         preview = ready.preview or DryRunResult()
         workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
         await self._isolated.apply(preview.change, workspace)
+        lines = [preview.headline]
         if preview.change is not None:
             isolated = await with_diff(isolated, preview.change)
-        if preview.headline:
-            return replace(isolated, text=f"{isolated.text}\n{preview.headline}")
-        return isolated
+            lines.insert(0, describe_changes(preview.change.singly.files))
+        return replace(isolated, text="\n\n".join(filter(None, (isolated.text, *lines))))
 
     async def forget_isolated(self) -> None:
         """Drop what the last command that ran isolated changed."""

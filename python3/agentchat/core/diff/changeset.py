@@ -66,6 +66,8 @@ class FileChange:
     """Lines of the text before, from 0, at which a new hunk begins, however close the last is."""
     members: tuple[FileChange, ...] = ()
     """Changes that are shown and decided as one; ``display_path`` says what they are, then."""
+    left_out: bool = field(default=False, compare=False)
+    """Whether it is applied only if the user takes it in."""
 
     @property
     def origin(self) -> str:

@@ -53,6 +53,8 @@ class CallTarget:
     """Names and fingerprints of what the command would run; a grant is void when they change."""
     network: bool = False
     """Whether the command asks for the network where commands have none."""
+    direct: bool = False
+    """Whether the command asks to run in the workspace itself, not isolated."""
     asks: bool | None = None
     """Whether the tool itself wants to ask; ``None``: the policy decides."""
     settings_ask: bool | None = None

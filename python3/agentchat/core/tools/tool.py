@@ -105,7 +105,7 @@ class Access:
     """The paths (as the model wrote them), command and web addresses in the arguments of a call.
 
     ``cwd`` is the directory of the command; empty for that of the chat. ``network``: it asks for
-    the network where commands have none.
+    the network where commands have none; ``direct``: it asks to run in the workspace itself.
     """
 
     reads: tuple[str, ...] = ()
@@ -114,6 +114,7 @@ class Access:
     urls: tuple[str, ...] = ()
     cwd: str = ""
     network: bool = False
+    direct: bool = False
 
 
 @frozen

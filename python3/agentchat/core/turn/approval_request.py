@@ -177,16 +177,23 @@ def record_consent(chat: Chat, request: ApprovalRequest, response: ApprovalRespo
         chat.policy.grants.remember(scope)
     elif scope is not None and response.choice == "turn" and offers_turn(request):
         chat.policy.grants.remember_for_turn(scope)
+    # What is applied of an isolated run is a change of files: it can be undone.
     in_overlay = request.decision.in_overlay or request.isolated is not None
-    return Decision(Verdict.ALLOW, Reason("user", response.choice), scope, in_overlay=in_overlay)
+    return Decision(
+        Verdict.ALLOW,
+        Reason("user", response.choice),
+        scope,
+        in_overlay=in_overlay,
+        isolated=request.decision.isolated,
+    )
 
 
 def offers_always(request: ApprovalRequest) -> bool:
     """Whether the user may answer *always*: there is a scope, no rule asks, all text is visible."""
     if request.decision.scope is None or request.decision.reason.kind == "rule":
         return False
-    if request.isolated is not None:  # the answer is about this one result
-        return False
+    if request.decision.isolated and request.isolated is None:
+        return False  # what the command opens is asked about each time
     return not hides_characters(request.call)
 
 
