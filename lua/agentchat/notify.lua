@@ -7,10 +7,13 @@ local function notify(line, level) vim.notify(line, level, { title = 'agentchat'
 
 local function newest() return vim.trim(vim.fn.execute('1messages')) end
 
+--- The beginning of a text, which says what is wrong and why, up to the end of a word.
 local function fit(text, room)
-  local half = math.floor((room - 1) / 2)
-  local length = vim.fn.strchars(text)
-  return vim.fn.strcharpart(text, 0, half) .. '…' .. vim.fn.strcharpart(text, length - half)
+  local kept = vim.fn.strcharpart(text, 0, room - 1)
+  while vim.fn.strdisplaywidth(kept) > room - 1 do
+    kept = vim.fn.strcharpart(kept, 0, vim.fn.strchars(kept) - 1)
+  end
+  return (kept:match('^(.*%S)%s+%S*$') or kept) .. '…'
 end
 
 --- Sets 'messagesopt' without autocommands, as the change lasts only for one message.
@@ -18,8 +21,8 @@ local function set_quietly(value)
   vim.cmd.set({ args = { 'messagesopt=' .. value }, mods = { noautocmd = true } })
 end
 
---- Shows a text that is too wide for the message line. If it was shown there, the line is cut in the
---- middle; `:messages` has the whole, for which Neovim must show it, for 0 ms.
+--- Shows a text that is too wide for the message line. If it was shown there, the line is cut at
+--- its end; `:messages` has the whole, for which Neovim must show it, for 0 ms.
 local function notify_wide(text, level, room)
   local shown = vim.o.messagesopt
   set_quietly(shown:gsub('hit%-enter', 'wait:0'))

@@ -28,7 +28,7 @@ from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.core.turn.view import ChatStatus, ToolBlock
+from agentchat.core.turn.view import ChangesPage, ChatStatus, ToolBlock
 from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
@@ -86,6 +86,7 @@ class KeptScreen:
         self.statuses: list[ChatStatus] = []
         self.questions: dict[str, ApprovalRequest] = {}
         self.staged: list[Preview] = []
+        self.pages: list[ChangesPage] = []
         self.proposals: list[tuple[str, FileChange]] = []
         self.todo: tuple[TodoItem, ...] = ()
         self.fails: dict[str, Exception] = {}
@@ -162,6 +163,10 @@ class KeptScreen:
 
     def close_request(self, id: str) -> None:
         self.questions.pop(id, None)
+        self._changed.set()
+
+    def show_changes(self, page: ChangesPage) -> None:
+        self.pages.append(page)
         self._changed.set()
 
     def show_preview(self, pending: Preview) -> None:

@@ -10,7 +10,7 @@ TEXT = "words.py:12: the tool name is taken by another file of yours, so this on
 
 
 @pytest.mark.parametrize("level", ["warn", "error"])
-def test_a_wide_notice_is_told_whole_and_shown_without_its_middle(
+def test_a_wide_notice_is_told_whole_and_shown_without_its_end(
     start_editor: StartEditor, level: str
 ) -> None:
     editor = start_editor(size=(60, 12))
@@ -20,7 +20,7 @@ def test_a_wide_notice_is_told_whole_and_shown_without_its_middle(
     editor.wait_screen("…")
     line = editor.screen()[-1]
     assert line.startswith("agentchat: words.py:12")
-    assert line.endswith("is not loaded")
+    assert line.endswith("the tool name is taken…")
     assert editor.messages().count(TEXT) == 1
 
 

@@ -116,3 +116,88 @@ def test_a_resumed_chat_has_the_diffs(
     second.wait_text("It is done.", again.buffer)
     assert block_of(again, "edit notes.txt") == before
     second.wait_screen("✓ edit notes.txt · done · +1 -1 (7 lines)")
+
+
+def opened(chat: Chat, editor: Editor, command: str = "AgentChanges") -> list[str]:
+    """The lines of the review that a command opens; the cursor is in it."""
+    chat.focus()
+    editor.command(command)
+    editor.wait("vim.bo.filetype == 'agentchat-changes'", why="the changes are shown")
+    lines: list[str] = editor.eval("getline(1, '$')")
+    return lines
+
+
+def two_turns(chat: Chat, model_server: ModelServer) -> None:
+    model_server.script(calls(edit("notes.txt", "two", "2", "1")), text("Done."))
+    chat.play("change it")
+    batch = calls(edit("notes.txt", "three", "3", "2"), edit("README.md", "people", "all", "3"))
+    model_server.script(batch, text("Done."))
+    chat.play("change more")
+
+
+def test_the_changes_of_a_turn_and_of_the_chat_are_reviewed(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_editor(ALLOW, env=connected(model_server))
+    chat = Chat.open(editor)
+    two_turns(chat, model_server)
+    lines = opened(chat, editor)
+    assert lines[:3] == ["2 files, +3 -3", "  M README.md  +1 -1", "  M notes.txt  +2 -2"]
+    editor.keys("q")
+    assert opened(chat, editor, "AgentChanges 1")[:2] == ["M notes.txt  +1 -1", "@@ -1,3 +1,3 @@"]
+    editor.keys("q")
+    assert opened(chat, editor, "AgentChanges!")[0] == "2 files, +2 -2"
+    editor.keys("q")
+    chat.focus()
+    editor.command("AgentChanges 9")
+    editor.wait_notice("There is no turn 9")
+    assert "1" in editor.eval("getcompletion('AgentChanges ', 'cmdline')")
+
+
+def test_x_takes_a_hunk_back_and_redo_brings_it_back(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path, tmp_path: Path
+) -> None:
+    home, notes = tmp_path / "home", workspace / "notes.txt"
+    first = start_editor(ALLOW, env=connected(model_server), home=home)
+    two_turns(Chat.open(first), model_server)
+    first.finish()
+
+    editor = start_editor(ALLOW, env=connected(model_server), home=home)
+    editor.lua("vim.ui.select = function(items, _, choose) choose(items[1], 1) end")
+    chat = Chat.open(editor, "AgentHistory")
+    opened(chat, editor, "AgentChanges 2")
+    editor.keys("gg]c")
+    editor.keys("x")
+    editor.wait(lambda: "people" in (workspace / "README.md").read_text(), why="taken back")
+    editor.wait("vim.fn.getline(1) == 'M notes.txt  +1 -1'", why="what is left is shown")
+    assert notes.read_text() == "one\n2\n3\n"
+    editor.keys("q")
+    chat.focus()
+    editor.command("AgentRedo")
+    editor.wait(lambda: "all" in (workspace / "README.md").read_text(), why="brought back")
+    notes.write_text("one\n2\nmine\n")
+    opened(chat, editor, "AgentChanges 2")
+    editor.keys("G")
+    editor.keys("x")
+    editor.wait_notice("notes.txt has changed since where this hunk is")
+    assert notes.read_text() == "one\n2\nmine\n"
+
+
+def test_the_changes_go_to_the_quickfix_list_and_to_the_file(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_editor(ALLOW, env=connected(model_server))
+    chat = Chat.open(editor)
+    two_turns(chat, model_server)
+    opened(chat, editor)
+    editor.keys("G")
+    editor.keys("gf")
+    assert editor.eval("[expand('%:t'), line('.')]") == ["notes.txt", 2]
+    opened(chat, editor)
+    editor.keys("Q")
+    found = editor.lua(
+        "return vim.tbl_map(function(item)\n"
+        "  return { vim.fs.basename(vim.fn.bufname(item.bufnr)), item.lnum }\n"
+        "end, vim.fn.getqflist())"
+    )
+    assert found == [["README.md", 3], ["notes.txt", 2]]

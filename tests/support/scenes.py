@@ -304,8 +304,17 @@ def edited(editor: Editor, server: ModelServer) -> None:
     editor.screen()
 
 
+def changes(editor: Editor, server: ModelServer) -> None:
+    """The review of all that a chat changed."""
+    edited(editor, server)
+    editor.command("AgentChanges")
+    editor.wait(editor.floats, why="the changes are shown")
+    editor.screen()
+
+
 SCENES: dict[str, Scene] = {
     "edited": edited,
+    "changes": changes,
     "chat": chat,
     "answer": answer,
     "prompt": prompt,

@@ -69,7 +69,12 @@ local function mention_end(line, at)
     local braced = select(2, line:find('^:{[^{}]+}', at + 1 + #kind))
     if braced then return braced end
     local value = line:match('^:([^%s{}]+)', at + 1 + #kind) or ''
-    value = value:gsub('[.,;:!?%)%]\'"]+$', '')
+    local plain = value:gsub('[,;:!?%)%]\'"]+$', '')
+    if kind == 'dir' and plain:find('^[./]+$') then
+      value = plain:gsub('%.%.%.+$', '..')
+    else
+      value = value:gsub('[.,;:!?%)%]\'"]+$', '')
+    end
     return value ~= '' and at + #kind + 1 + #value or nil
   end
   local word = line:match('^%l+', at + 1) or ''

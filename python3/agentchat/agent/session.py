@@ -24,6 +24,7 @@ from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.todo import parse_todo
 from agentchat.core.turn.effects import ApprovalResponse
+from agentchat.core.turn.hunk_decisions import HunkDecision
 from agentchat.core.turn.loop import TurnEnd, internal_error_message, turn
 from agentchat.core.turn.validate import model_schema
 from agentchat.core.workspace import SandboxSetting
@@ -62,7 +63,7 @@ class Session:
         self._code_inserts = parts.code_inserts
         self._stage, self._mode = parts.stage, parts.mode
         self._isolated = parts.isolated
-        self._undo_commands = parts.undo_commands
+        self._undo_commands, self._changes = parts.undo_commands, parts.changes
         self._interpreter = parts.interpreter
         self._compaction = parts.compaction
         self._in_turn = False
@@ -109,6 +110,16 @@ class Session:
     def undo(self, turn: int | None = None) -> None:
         """Undo the file changes of a turn, by default of the newest that has some."""
         self.add_command(Job("undo", partial(self._undo_commands.undo, turn), is_command=True))
+
+    def show_changes(self, turn: int | None, *, newest: bool = False) -> None:
+        """Show what a turn changed, or the newest one, or else the chat."""
+        work = self._changes.show(self.chat.turn if newest else turn)
+        self._background.start(work, "the changes")
+
+    def take_back(self, turn: int | None, stamp: str, hunks: Sequence[HunkDecision]) -> None:
+        """Take hunks of a file back that ``show_changes`` has shown."""
+        work = partial(self._changes.take_back, turn, stamp, hunks)
+        self.add_command(Job("undo", work, is_command=True))
 
     def redo(self) -> None:
         """Redo the last undo."""

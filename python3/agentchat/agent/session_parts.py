@@ -34,6 +34,7 @@ from agentchat.agent.prompts.rules_files import RulesFiles
 from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.status import ContextWindow, ModelSource, ObservedFrontend
+from agentchat.agent.undo.changes import AppliedChanges
 from agentchat.agent.undo.commands import UndoCommands
 from agentchat.core.frontend import Frontend
 from agentchat.core.turn.chat import Chat
@@ -286,6 +287,16 @@ class SessionParts:
             view=self.view,
             journal=self.journal,
             runner=self.runner,
+            observer=self.observer,
+        )
+
+    @cached_property
+    def changes(self) -> AppliedChanges:
+        """The review of what was changed."""
+        return AppliedChanges(
+            workspace=self.workspace,
+            view=self.view,
+            journal=self.journal,
             observer=self.observer,
         )
 

@@ -12,7 +12,7 @@ from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.core.turn.view import ChatStatus, ToolBlock
+from agentchat.core.turn.view import ChangesPage, ChatStatus, ToolBlock
 from agentchat.tools.mcp.servers import McpServer
 
 ENDS = {"done": "ok", "failed": "failed", "rejected": "rejected", "denied": "denied"}
@@ -111,6 +111,9 @@ class SilentView:
 
     def close_request(self, id: str) -> None:
         """Nothing."""
+
+    def show_changes(self, page: ChangesPage) -> None:
+        """Nothing: nobody looks."""
 
     def show_preview(self, preview: Preview) -> None:
         """Report a preview that is pending."""

@@ -93,6 +93,12 @@ def _clip_line(line: str) -> str:
     return line if len(line) <= WIDEST else f"{line[: WIDEST - 4]} ..."
 
 
+def end_sentence(text: str) -> str:
+    """Return a text that ends like a sentence."""
+    text = text.rstrip()
+    return text if text.endswith((".", "!", "?", "…", ":")) or not text else f"{text}."
+
+
 def clip(text: str, limit: int = ECHO_CHARACTERS) -> str:
     """Return a text without its middle if it has more than ``limit`` characters."""
     if len(text) <= limit:

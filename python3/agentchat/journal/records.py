@@ -326,12 +326,14 @@ class UndoOffered:
 class UndoStarted:
     """The user undoes a turn, by changes with this id as their source and by calls.
 
-    ``calls`` maps the id of each such call to the id of the call that it undoes.
+    ``calls`` maps the id of each such call to the id of the call that it undoes. ``partial``: only
+    a hunk of what the turn changed; a change that reverts nothing as a whole is a part of it.
     """
 
     id: str
     turn: int
     calls: Mapping[str, str] = field(default_factory=dict)
+    partial: bool = False
     time: float = 0.0
 
 

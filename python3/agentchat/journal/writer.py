@@ -292,14 +292,17 @@ class JournalWriter:
             )
         )
 
-    def record_undo_started(self, id: str, turn: int, calls: Mapping[str, str]) -> None:
+    def record_undo_started(
+        self, id: str, turn: int, calls: Mapping[str, str], *, partial: bool = False
+    ) -> None:
         """Record that a turn is about to be undone; durable.
 
         Args:
             id: the source of the changes that will undo it.
             calls: by id of the calls that will undo it, the call that each undoes.
+            partial: only a part of a change is undone.
         """
-        self._file.append(r.UndoStarted(id, turn, calls), durable=True)
+        self._file.append(r.UndoStarted(id, turn, calls, partial), durable=True)
 
     def record_redo_started(self, id: str, undone: str, calls: Mapping[str, str]) -> None:
         """Record that the undo ``undone`` is about to be reverted; durable."""

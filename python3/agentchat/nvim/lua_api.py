@@ -25,6 +25,7 @@ LuaFunction = Literal[
     "buffers.save",
     "buffers.undo",
     "buffers.unsaved",
+    "changes.show",
     "chat.apply",
     "chat.discard",
     "chat.open_for_agent",

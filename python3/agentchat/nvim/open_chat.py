@@ -212,6 +212,11 @@ class OpenChat:
         about = {"current": current, "quiet": quiet}
         self.lua.call("models.offer", self.chat.uuid, list(models.names), about)
 
+    def show_changes(self, payload: Payload) -> None:
+        """Show what a turn changed, or the newest one, or else the chat."""
+        newest = bool(payload.get("newest"))
+        self.session.show_changes(payload.get("turn"), newest=newest)
+
     def show_tools(self, payload: Payload) -> None:
         """Show the tools of the chat and the files of custom tools."""
         lines = [
@@ -306,6 +311,8 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "insert_code": lambda chat, p: chat.session.insert_code(p["path"], p["line"], p["code"]),
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),
+    "changes": OpenChat.show_changes,
+    "take_back": lambda chat, p: chat.session.take_back(p.get("turn"), p["stamp"], _parse_hunks(p)),
     "compact": OpenChat.compact,
     "compact_undo": lambda chat, p: chat.session.undo_compaction(),
     "mode": lambda chat, p: chat.session.set_mode(p["mode"]),

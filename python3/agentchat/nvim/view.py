@@ -18,9 +18,10 @@ from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.core.turn.view import ChatStatus, ToolBlock
+from agentchat.core.turn.view import ChangesPage, ChatStatus, ToolBlock
 from agentchat.nvim.lua_api import LuaFunction
 from agentchat.nvim.render.approval import preview_table, proposal_table, request_table
+from agentchat.nvim.render.changes import changes_table
 from agentchat.nvim.render.listings import mentions
 from agentchat.nvim.render.live_output import LiveOutput
 
@@ -204,6 +205,11 @@ class NvimView:
         """Show a staged preview."""
         build = partial(preview_table, preview, self._root)
         self._outbox.call_built("review.show", self._chat, build=build)
+
+    def show_changes(self, page: ChangesPage) -> None:
+        """Show what was changed."""
+        build = partial(changes_table, page, self._root)
+        self._outbox.call_built("changes.show", self._chat, build=build)
 
     def show_proposed_text(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing."""

@@ -115,12 +115,12 @@ class UndoScene:
 
     async def undo(self, turn: int | None = None) -> str:
         """Run ``:AgentUndo`` to its end; return what was said."""
-        return await self._said(lambda: self.session.undo(turn))
+        return await self.said(lambda: self.session.undo(turn))
 
     async def redo(self) -> str:
-        return await self._said(self.session.redo)
+        return await self.said(self.session.redo)
 
-    async def _said(self, verb: Callable[[], None]) -> str:
+    async def said(self, verb: Callable[[], None]) -> str:
         notes = len(self.screen.notes)
         verb()
         await self.screen.until(

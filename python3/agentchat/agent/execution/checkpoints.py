@@ -14,6 +14,7 @@ from dataclasses import replace
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import CHECKPOINT_BYTES
+from agentchat.core.text import end_sentence
 from agentchat.core.tools.call import SAVED_FILES
 from agentchat.core.tools.tool import ToolContext, ToolOutput, UndoCall
 from agentchat.core.tools.toolset import Toolset
@@ -46,7 +47,8 @@ class Checkpoints:
         except Exception as error:
             log.exception("no checkpoint could be made for %s", ready.call.call.id)
             name = ready.call.tool.name
-            text = f'Checkpoint failed: {error} "{name}" was not run.'
+            reason = end_sentence(str(error) or type(error).__name__)
+            text = f'Checkpoint failed: {reason} "{name}" was not run.'
             return ToolOutput(text, is_error=True)
         try:
             return await run()

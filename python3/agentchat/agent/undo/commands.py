@@ -66,12 +66,12 @@ class UndoCommands:
         Raises:
             UserError: there is nothing to undo, or the journal cannot be written.
         """
-        timeline = await self._timeline()
+        timeline = await current_timeline(self._journal, self._workspace)
         await self._perform(timeline, plan_undo(timeline, turn, self._is_reported))
 
     async def redo(self) -> None:
         """Redo the last undo; raises UserError as ``undo`` does."""
-        timeline = await self._timeline()
+        timeline = await current_timeline(self._journal, self._workspace)
         plan = plan_redo(timeline)
         left_out = [c for c in plan.items if isinstance(c, CallRun) and not c.can_be_undone]
         if left_out:
@@ -85,16 +85,6 @@ class UndoCommands:
         items = tuple(item for item in plan.items if item not in left_out)
         if items:
             await self._perform(timeline, replace(plan, items=items))
-
-    async def _timeline(self) -> Timeline:
-        timeline = await asyncio.to_thread(read_timeline, self._journal.records())
-        current: dict[str, str | None] = {}
-        for path in timeline.uncertain_paths():
-            try:
-                current[path] = digest(await read_file(self._workspace, path))
-            except OSError:
-                current[path] = ""  # no content has this hash: the change counts as not made
-        return timeline.resolve_uncertain(current)
 
     async def _perform(self, timeline: Timeline, plan: UndoPlan) -> None:
         rollback = Rollback(
@@ -153,3 +143,15 @@ class UndoCommands:
         if tool is None or tool.name in PLANNING:
             return tool is None
         return not (tool.metadata.read_only or tool.changes_only_files)
+
+
+async def current_timeline(journal: JournalWriter, workspace: Workspace) -> Timeline:
+    """Return the history of a chat; the files as they are now decide what is uncertain in it."""
+    timeline = await asyncio.to_thread(read_timeline, journal.records())
+    current: dict[str, str | None] = {}
+    for path in timeline.uncertain_paths():
+        try:
+            current[path] = digest(await read_file(workspace, path))
+        except OSError:
+            current[path] = ""  # no content has this hash: the change counts as not made
+    return timeline.resolve_uncertain(current)

@@ -130,7 +130,8 @@ class Rollback:
     async def _plan_simple(self, file: FileUndo) -> tuple[FileChange, FileRestore] | None:
         """Return the change that restores a file as it was; ``None`` if there is more to it."""
         with contextlib.suppress(ToolError, OSError):
-            change, restore = await self._plan_restore(file, await self._check_place(file))
+            shown = await check_place(self._workspace, file.path)
+            change, restore = await self._plan_restore(file, shown)
             if not (change.changes_nothing or restore.rest):
                 return change, restore
         return None
@@ -138,7 +139,7 @@ class Rollback:
     async def _undo_file(self, file: FileUndo) -> UndoOutcome:
         name = one_line(file.path)
         try:
-            shown = await self._check_place(file)
+            shown = await check_place(self._workspace, file.path)
             name = one_line(shown)
             return await self._restore(file, shown)
         except StalePreview:
@@ -148,16 +149,6 @@ class Rollback:
         except OSError as error:
             reason = f"it cannot be read: {error.strerror or error}"
         return UndoOutcome(f"left alone: {name}: {one_line(reason)}", False)
-
-    async def _check_place(self, file: FileUndo) -> str:
-        """Return the name of a file in messages; raises ToolError if its path leads elsewhere."""
-        entry, aspect = split_aspect(file.path)
-        # A symlink itself is restored, not what it leads to: its folder must be the same.
-        folder, base = os.path.split(entry) if aspect == LINK else (entry, "")
-        target = await self._workspace.locate(folder)
-        if target.path != folder:
-            raise ToolError("its path leads to another file now")
-        return f"{target.display_path}/{base}".removeprefix("./").rstrip("/")
 
     async def _restore(self, file: FileUndo, shown: str) -> UndoOutcome:
         """Restore the file; raises ToolError or OSError if it must be left alone."""
@@ -262,6 +253,17 @@ class Rollback:
             raise Irreversible(guide)
         if outcome.status is not Status.SUCCESS:
             raise ToolError(outcome.text)
+
+
+async def check_place(workspace: Workspace, path: str) -> str:
+    """Return the name of a file in messages; raises ToolError if its path leads elsewhere."""
+    entry, aspect = split_aspect(path)
+    # A symlink itself is restored, not what it leads to: its folder must be the same.
+    folder, base = os.path.split(entry) if aspect == LINK else (entry, "")
+    target = await workspace.locate(folder)
+    if target.path != folder:
+        raise ToolError("its path leads to another file now")
+    return f"{target.display_path}/{base}".removeprefix("./").rstrip("/")
 
 
 def _reverting(tool: Tool, call: CallRun, undo: UndoCall) -> Tool:

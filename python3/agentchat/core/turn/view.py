@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol
 
-from agentchat.core.diff.changeset import FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.frozen import frozen
 from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
@@ -52,6 +52,20 @@ class ToolBlock:
     diff: Sequence[str] | None = None
     counts: str | None = None
     tag: str | None = None
+
+
+@frozen
+class ChangesPage:
+    """The review of what was changed; ``turn`` is ``None`` for all of the chat.
+
+    ``stamps`` are those of the files of ``change``; ``notes`` are lines about what is not shown.
+    """
+
+    title: str
+    turn: int | None
+    change: ChangeSet
+    stamps: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 class Observer(Protocol):
@@ -137,6 +151,9 @@ class View(Protocol):
 
     def show_proposed_text(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing; ``subject`` is what it belongs to."""
+
+    def show_changes(self, page: ChangesPage) -> None:
+        """Show what was changed, or what is left of it; nothing left closes it."""
 
     def close_preview(self, preview: Preview) -> None:
         """Close a preview that is applied or discarded."""

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentchat.core.diff.aspects import FOLDER, LINK, MODE, read_mode, split_aspect
+from agentchat.core.diff.aspects import FOLDER, MODE, read_mode, shown_name, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
@@ -206,9 +206,7 @@ class OverlayChanges:
         )
 
     def _name(self, path: str) -> str:
-        entry, aspect = split_aspect(path)
-        name = entry.removeprefix(f"{self._root}/") if entry != self._root else "."
-        return f"{name} ({_ASPECT_NAMES[aspect]})" if aspect else name
+        return shown_name(path, self._root)
 
     def _relative(self, file: FileChange) -> str:
         return self._name(_entry(file)[0])
@@ -239,9 +237,6 @@ class OverlayChanges:
         if asked:
             found = _ask_git(self._root, sorted(asked))
             self._ignored.update({path: path in found for path in asked})
-
-
-_ASPECT_NAMES = {LINK: "symlink", FOLDER: "folder", MODE: "mode"}
 
 
 def _entry(file: FileChange) -> tuple[str, str]:
