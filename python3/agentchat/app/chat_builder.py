@@ -226,6 +226,7 @@ def make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> C
         settings.rules,
         settings.rule_problems,
         stage_network=settings.stage_network,
+        stage_ignored=settings.stage_ignored,
         unasked=settings.unasked,
     )
     return Chat(

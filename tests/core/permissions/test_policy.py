@@ -211,7 +211,7 @@ def test_the_setting_decides_about_the_network_of_stage_mode(
     assert decide(called(tool), target, policy).verdict.value == verdict
 
 
-BASH = a_tool("bash", metadata=Metadata(destructive=True, confined=True))
+BASH = a_tool("bash", metadata=Metadata(destructive=True, confined=True, runs_commands=True))
 
 
 def isolated(command: str, policy: Policy, **more: Any) -> tuple[str, str]:

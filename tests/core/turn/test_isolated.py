@@ -27,7 +27,7 @@ from agentchat.core.turn.hunk_decisions import HunkDecision
 from agentchat.core.turn.loop import turn
 from tests.core.turn.world import World, a_call, a_chat, a_tool, calls
 
-BASH = a_tool("bash", metadata=Metadata(destructive=True, confined=True))
+BASH = a_tool("bash", metadata=Metadata(destructive=True, confined=True, runs_commands=True))
 DONE = Reply("Done.")
 CALL = a_call("1", "bash", '{"command": "make"}')
 CHANGE = DryRunResult(ChangeSet((FileChange("/ws/a", b"1\n", b"2\n", "a"),)))

@@ -215,6 +215,8 @@ class ToolRunner:
             await self._overlay.sync()
         except ToolError as error:
             return ToolOutput(str(error), is_error=True)
+        if ready.target.command is not None:
+            await self._overlay.update()  # what earlier calls changed is not of this command
         result = await _run_safely(ready.call.tool, ready.call.arguments, context)
         if ready.target.command is None:
             return result

@@ -200,7 +200,8 @@ class ChangeSet:
     @property
     def _counted(self) -> tuple[FileChange, ...]:
         """The files that a summary counts one by one."""
-        return ChangeSet(tuple(file for file in self.files if not _is_git(file))).singly.files
+        counted = (file for file in self.files if not (_is_git(file) or file.left_out))
+        return ChangeSet(tuple(counted)).singly.files
 
     def reversed(self) -> ChangeSet:
         """Return the change that undoes this one."""

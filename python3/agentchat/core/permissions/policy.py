@@ -58,7 +58,7 @@ from typing import Any, Final, Literal, get_args
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Grants, Scope, scope_of
-from agentchat.core.permissions.isolation import Isolation, Unasked
+from agentchat.core.permissions.isolation import Isolation, StageIgnored, Unasked
 from agentchat.core.permissions.rules import (
     PartVerdict,
     Rule,
@@ -184,10 +184,17 @@ class Policy:
     """How commands are confined; a grant for a sandbox does not cover runs without it."""
     stage_network: StageNetwork = "ask"
     """What happens to a command that wants the network in the overlay."""
+    stage_ignored: StageIgnored = "drop"
+    """What applying a preview of stage mode does to files that git ignores."""
     has_overlay: bool = False
     """Whether commands can run isolated, as far as that is known."""
     unasked: Unasked = "none"
     """Which commands run without a question."""
+
+    def forbids(self, tool: Tool) -> bool:
+        """Whether the mode forbids every call of a tool."""
+        runs_isolated = self.isolates and tool.metadata.runs_commands
+        return mode_forbids(self.mode, tool) and not runs_isolated
 
     @property
     def isolates(self) -> bool:
@@ -316,7 +323,7 @@ def _first_match(
 def may_isolate(call: ValidCall, target: CallTarget, policy: Policy) -> bool:
     """Whether a call is a command that can run isolated, and that nothing else must prepare."""
     metadata = call.tool.metadata
-    is_command = target.command is not None and metadata.confined
+    is_command = target.command is not None and metadata.runs_commands
     return is_command and policy.has_overlay and not metadata.requires_checkpoint
 
 

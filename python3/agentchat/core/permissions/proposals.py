@@ -81,7 +81,9 @@ _ISOLATED: Mapping[str, str] = {
 
 
 def next_action(rule: Rule) -> Rule:
-    """Return the rule with the next of allow, ask, deny and stage."""
+    """Return the rule with the next of allow isolated, allow, ask, deny and stage."""
+    if rule.isolated:
+        return replace(rule, isolated=False)
     index = PROPOSED_ACTIONS.index(rule.action)
     return replace(rule, action=PROPOSED_ACTIONS[(index + 1) % len(PROPOSED_ACTIONS)])
 

@@ -84,6 +84,8 @@ class Metadata:
     """Whether that server claims that the tool only reads: a rule may trust it, nothing else."""
     confined: bool = False
     """Whether it touches files and programs only through the workspace of its call."""
+    runs_commands: bool = False
+    """Whether each call is a shell command: it can run isolated."""
 
 
 @frozen

@@ -270,6 +270,7 @@ TOOL = Tool(
     steps=(run,),
     metadata=Metadata(
         confined=True,
+        runs_commands=True,
         destructive=True,
         aliases=("run_command",),
         search_hint="run a shell command, a test or a build",
