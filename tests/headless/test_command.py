@@ -299,3 +299,19 @@ def test_the_program_agentchat_runs_no_program_of_the_project(home: Home) -> Non
     )
     assert "usage: python -m agentchat" in done.stdout
     assert os.listdir(marks) == []
+
+
+def test_text_from_a_pipe_is_data_and_mentions_read_no_secrets(
+    home: Home, model_server: ModelServer
+) -> None:
+    (home.project / ".env").write_text("hidden\n")
+    (home.project.parent / "beside.txt").write_text("hidden\n")
+    piped = "/compact\n#file:.env #file:notes.txt #dir:. @bash #url:http://127.0.0.1:1/"
+    model_server.script(text("Yes."), text("Yes."))
+    code, _, err = home.run("review", "-", given=piped)
+    assert (code, err) == (0, "")
+    assert model_server.requests[0].last == f"review\n\n{piped}"
+    _, _, err = home.run("see #file:.env and #file:../beside.txt")
+    assert model_server.requests[1].last == "see #file:.env and #file:../beside.txt"
+    assert "Nothing is attached for #file:.env: Denied" in err
+    assert "Nothing is attached for #file:../beside.txt: Denied" in err

@@ -17,7 +17,7 @@ from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
 from tests.support.memory_workspace import MemoryWorkspace
 from tests.workspace.editor import Buffers
-from tests.workspace.overlay.staging import WAYS, try_staging
+from tests.workspace.overlay.staging import try_staging
 from tests.workspace.remote.far import far
 
 FILES = {"a": b"text\n", "d/b": b"\0", ".env": b"KEY=1\n", "Makefile": b"all:\n"}
@@ -49,7 +49,7 @@ def fill(root: Path) -> Path:
     return root
 
 
-@pytest.fixture(params=["local", "buffers", "memory", "ssh", *WAYS])
+@pytest.fixture(params=["local", "buffers", "memory", "ssh", "overlay"])
 async def world(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[World]:
     if request.param == "memory":
         yield World(MemoryWorkspace(FILES))
@@ -61,8 +61,8 @@ async def world(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator
         yield World(remote)
         await remote.close()
         return
-    if request.param in WAYS:
-        staging = await try_staging(root, tmp_path / "state", request.param)
+    if request.param == "overlay":
+        staging = await try_staging(root, tmp_path / "state")
         yield World(staging.overlay)
         await staging.overlay.clear()
         await staging.overlay.close()

@@ -70,6 +70,7 @@ M.settings = {
   stage = {
     network = { 'ask', 'allow', 'deny' },
     quota_mb = 'positive',
+    visible = 'strings',
     ignored = { 'drop', 'ask', 'apply' },
   },
   ui = {

@@ -23,7 +23,7 @@ local function defaults()
     compact = 'ask',
     sandbox = 'off',
     commands = { unasked = 'isolated', limits = { processes = 512, memory_mb = 4096 } },
-    stage = { network = 'ask', quota_mb = 2048, ignored = 'drop' },
+    stage = { network = 'ask', quota_mb = 2048, visible = {}, ignored = 'drop' },
     ssh = { command = { 'ssh' } },
     ui = {
       prompt_delay_ms = 400,

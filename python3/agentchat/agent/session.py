@@ -76,14 +76,18 @@ class Session:
     # --- commands of the user ---------------------------------------------------------------------
 
     def send(
-        self, text: str, captured: Mapping[str, CapturedContext] = MappingProxyType({})
+        self,
+        text: str,
+        captured: Mapping[str, CapturedContext] = MappingProxyType({}),
+        data: str = "",
     ) -> None:
         """Take what the user typed: it begins a turn, or joins the next request of the running one.
 
         Args:
             captured: what the editor had for the context mentions in ``text``.
+            data: text that follows it, in which nothing is a mention or a command.
         """
-        self._queue.add(text, captured)
+        self._queue.add(text, captured, data)
         self._start_work()
 
     def withdraw(self, text: str) -> None:

@@ -23,7 +23,7 @@ from agentchat.core.tools.tool import Condition, ToolOptions
 from agentchat.core.turn.chat import CompactSetting
 from agentchat.core.workspace import SandboxSetting
 from agentchat.tools.builtin.catalogue import BUILTIN_GROUPS
-from agentchat.workspace.overlay.launcher import QUOTA_MB
+from agentchat.workspace.overlay.client import QUOTA_MB
 
 FUNCTION = "function"
 """The value of an option that a Lua function decides."""
@@ -57,6 +57,7 @@ class Settings:
     stage_network: StageNetwork = "ask"
     stage_ignored: StageIgnored = "drop"
     stage_quota_mb: int = QUOTA_MB
+    stage_visible: tuple[str, ...] = ()
     ssh_command: tuple[str, ...] = ("ssh",)
     ssh_python: str = ""
     mcp_servers: Any = field(default_factory=dict)
@@ -97,6 +98,7 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         command_memory_mb=int(limits.get("memory_mb") or COMMAND_MEMORY_MB),
         stage_ignored=stage.get("ignored") or "drop",
         stage_quota_mb=int(stage.get("quota_mb") or QUOTA_MB),
+        stage_visible=tuple(stage.get("visible") or ()),
         ssh_command=tuple(ssh.get("command") or ("ssh",)),
         ssh_python=ssh.get("python") or "",
         mcp_servers=_table(settings.get("mcp")).get("servers"),

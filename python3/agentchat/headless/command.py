@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentchat.app.settings import Settings, read_settings
 from agentchat.app.state import find_state
@@ -32,6 +32,13 @@ from agentchat.journal.file import journal_path
 DONE, FAILED, USAGE, STOPPED = 0, 1, 2, 130
 STDIN = "-"
 NO_PROMPT = 'no prompt: give one, as in python -m agentchat "why does test_cart fail?"'
+
+
+class Prompt(NamedTuple):
+    """What the user typed, and what came through a pipe, in which no mention or command counts."""
+
+    text: str
+    data: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _run(
-    prompt: str, settings: Settings, cwd: str, options: argparse.Namespace, view: PrintingView
+    prompt: Prompt,
+    settings: Settings,
+    cwd: str,
+    options: argparse.Namespace,
+    view: PrintingView,
 ) -> int:
     state = find_state(os.environ)
     state.prepare()
@@ -84,14 +95,16 @@ def _is_saved(folder: Path, chat: str) -> bool:
         return False
 
 
-async def _play(chat: UnattendedChat, prompt: str, settings: Settings, view: PrintingView) -> int:
+async def _play(
+    chat: UnattendedChat, prompt: Prompt, settings: Settings, view: PrintingView
+) -> int:
     for problem in settings.problems:
         view.notify("warn", problem)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, chat.session.stop)
     view.on_closed = chat.session.stop
-    chat.session.send(prompt)
+    chat.session.send(prompt.text, data=prompt.data)
     await chat.session.idle()
     status, reason = view.status, view.reason or "error"
     view.finish(
@@ -110,15 +123,18 @@ async def _play(chat: UnattendedChat, prompt: str, settings: Settings, view: Pri
     return {"stop": DONE, "cancelled": STOPPED}.get(reason, FAILED)
 
 
-def _read_prompt(words: Sequence[str]) -> str:
-    """Return the prompt; ``-`` stands for standard input, as no word does in a pipe."""
-    if not words and not sys.stdin.isatty():
-        words = (STDIN,)
-    texts = (sys.stdin.read() if word == STDIN else word for word in words)
-    prompt = "\n\n".join(filter(None, (text.strip() for text in texts)))
-    if not prompt:
+def _read_prompt(words: Sequence[str]) -> Prompt:
+    """Return the prompt and standard input: ``-`` stands for that, as no word does in a pipe.
+
+    What comes through a pipe is data: nothing in it is a mention or a command.
+    """
+    is_piped = STDIN in words or (not words and not sys.stdin.isatty())
+    texts = (word.strip() for word in words if word != STDIN)
+    prompt = "\n\n".join(filter(None, texts))
+    data = sys.stdin.read().strip() if is_piped else ""
+    if not prompt and not data:
         raise UserError(NO_PROMPT)
-    return prompt
+    return Prompt(prompt, data)
 
 
 def _with_options(given: Mapping[str, Any], options: argparse.Namespace) -> Settings:

@@ -62,6 +62,7 @@ from agentchat.app.state import State
 from agentchat.app.tool_sources import ToolSources
 from agentchat.app.workspaces import ISOLATED, OVERLAYS, is_remote
 from agentchat.core.errors import UserError
+from agentchat.core.permissions.sensitive_paths import SECRET_GLOBS
 from agentchat.journal.export import write_lines
 from agentchat.journal.file import journal_path
 from agentchat.journal.index import SavedChat, delete_chat, fork_chat, list_saved_chats
@@ -187,6 +188,7 @@ class Router:
             "python": platform.python_version(),
             "pynvim": str(pynvim.VERSION),
             "pid": os.getpid(),
+            "secrets": list(SECRET_GLOBS),
         }
         self._lua.call("host.ready", versions)
 

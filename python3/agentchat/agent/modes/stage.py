@@ -65,7 +65,8 @@ from agentchat.core.turn.view import View
 from agentchat.core.workspace import FileTarget, Workspace
 from agentchat.journal.writer import JournalWriter
 from agentchat.rpc.background import BackgroundTasks
-from agentchat.workspace.overlay.changes import GIT, IGNORED, is_privileged
+from agentchat.workspace.overlay.changes import IGNORED, is_privileged
+from agentchat.workspace.overlay.git import GIT
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 log = logging.getLogger(__name__)

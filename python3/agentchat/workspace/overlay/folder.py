@@ -12,6 +12,8 @@ import time
 import uuid
 from pathlib import Path
 
+from agentchat.workspace.overlay.namespace import nobodys_id
+
 LOCK_TRIES, LOCK_SECONDS = 10, 0.1
 
 OLD = "old-"
@@ -48,7 +50,15 @@ class OverlayFolder:
             status = os.stat(root)
             with contextlib.suppress(PermissionError):
                 os.chown(self.upper, status.st_uid, status.st_gid)
-        (self.path / "empty").touch(mode=0o400)
+        self._make_mask()
+
+    def _make_mask(self) -> None:
+        """Make a file that no command can open: without a mode, and for root of nobody."""
+        mask = self.path / "empty"
+        mask.touch(mode=0)
+        if os.geteuid() == 0:
+            with contextlib.suppress(OSError):
+                os.chown(mask, nobodys_id(), nobodys_id())
 
     def clear(self) -> None:
         """Forget all changes; removing many files goes on in the background."""

@@ -124,7 +124,10 @@ def find_repository(program: str, cwd: str, environment: Mapping[str, str]) -> R
     """Return the repository of a folder; raises ToolError if there is none."""
     words = ("rev-parse", "--path-format=absolute", "--show-object-format")
     answer = ask(program, cwd, environment, *words, "--git-dir", "--git-common-dir")
-    object_format, folder, common = os.fsdecode(answer).splitlines()[:3]
+    lines = os.fsdecode(answer).splitlines()
+    if len(lines) != 3:
+        raise ToolError("git does not say where the repository is.")
+    object_format, folder, common = lines
     return Repository(
         folder=folder,
         common=common,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -66,7 +65,7 @@ def named_programs(cwd: str, root: str, environ: Mapping[str, str] = os.environ)
     Args:
         root: the workspace: a file of the user's settings that is inside counts as the project's.
     """
-    program = shutil.which("git", path=environ.get("PATH"))
+    program = programs.find_program("git", root)
     if program is None:
         return ()
     try:

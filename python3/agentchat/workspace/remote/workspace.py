@@ -261,14 +261,17 @@ class RemoteWorkspace:
         return client
 
     async def _start(self) -> WorkspaceClient:
+        return await self._start_by(self._launcher)
+
+    async def _start_by(self, launcher: Launcher, pass_fds: Sequence[int] = ()) -> WorkspaceClient:
         try:
-            launcher = self._launcher
             return await WorkspaceClient.start(
                 launcher.argv(),
                 launcher.environment,
                 START_SECONDS,
                 cwd=launcher.cwd,
-                prelude=launcher.prelude,
+                prelude=await asyncio.to_thread(lambda: launcher.prelude),
+                pass_fds=pass_fds,
             )
         except OSError as error:
             raise Unreachable(launcher.explain_missing(error)) from error
