@@ -38,7 +38,7 @@ STOP_SECONDS = 1.0
 
 SUMMARIZING = "summarising the older part of this chat"
 
-ENDING = (e.Record, e.TearDown, e.ForgetIsolated, e.EndStage)
+ENDING = (e.Record, e.TearDown, e.EndStage)
 """The effects that are performed whatever else stops."""
 
 LEAST_SECONDS = 0.05
@@ -116,7 +116,6 @@ class Interpreter:
         """Bring to its end what the plan has not."""
         for call in list(self._set_up_calls.values()):
             await self._tear_down(call)
-        await self._runner.forget_isolated()
         await self._stage.end()
         self._started_ids.clear()
 
@@ -234,8 +233,6 @@ class Interpreter:
                 return await self._run_isolated(effect)
             case e.ApplyIsolated():
                 return await self._apply_isolated(effect)
-            case e.ForgetIsolated():
-                return await self._runner.forget_isolated()
         raise TypeError(f"no effect: {effect!r}")
 
     # --- effects ----------------------------------------------------------------------------------
@@ -332,7 +329,7 @@ class Interpreter:
 
     async def _apply_isolated(self, effect: e.ApplyIsolated) -> ToolResult:
         self._journal.record_call_started(effect.ready)
-        result = await self._runner.apply_isolated(effect.ready, effect.isolated.result)
+        result = await self._runner.apply_isolated(effect.ready, effect.isolated)
         self._journal.record_call_finished(result)
         return result
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentchat.agent.execution.isolated_runs import ISOLATED
+from agentchat.core.permissions.isolation import ISOLATED
 from agentchat.core.errors import UserError
 from agentchat.core.messages import (
     History,

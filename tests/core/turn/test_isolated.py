@@ -85,18 +85,18 @@ HUNK = HunkDecision("/ws/a", 0)
         ("cancel", "Cancelled by the user."),
     ],
 )
-def test_what_is_not_accepted_is_forgotten(answer: ApprovalResponse | str, result: str) -> None:
+def test_what_is_not_accepted_is_not_applied(answer: ApprovalResponse | str, result: str) -> None:
     world = a_world("try", answer)
     play(world)
-    assert steps(world) == ["run 1", "forget 1"]
+    assert steps(world) == ["run 1"]
     assert world.results()["1"].startswith(result)
 
 
-def test_an_edited_command_forgets_what_the_first_one_changed() -> None:
+def test_an_edited_command_runs_again_and_only_its_change_is_applied() -> None:
     edited = ApprovalResponse("edit", arguments='{"command": "make all"}')
     world = a_world("try", edited, "try", "accept")
     play(world)
-    assert steps(world) == ["run 1", "forget 1", "run 1", "apply 1"]
+    assert steps(world) == ["run 1", "run 1", "apply 1"]
 
 
 def test_edited_arguments_that_are_wrong_leave_the_question_as_it_is() -> None:
@@ -146,12 +146,12 @@ def _second_question() -> Callable[[Effect[Any]], bool]:
 @pytest.mark.parametrize(
     ("stops", "expected"),
     [
-        (_second_question(), ["run 1", "forget 1"]),
-        (_fails(ApplyIsolated), ["run 1", "forget 1"]),
+        (_second_question(), ["run 1"]),
+        (_fails(ApplyIsolated), ["run 1"]),
         (_fails(RunIsolated), []),
     ],
 )
-def test_a_stop_forgets_it_wherever_it_comes(
+def test_a_stop_applies_nothing_wherever_it_comes(
     stops: Callable[[Effect[Any]], bool], expected: list[str]
 ) -> None:
     world = a_world("try", "accept", stop_at=stops)

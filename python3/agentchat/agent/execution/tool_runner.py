@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.isolated_runs import (
-    ISOLATED,
-    IsolatedRuns,
-    describe_limits,
+    NO_OVERLAY,
+    IsolatedWorkspace,
+    apply_isolated,
     locate_changes,
-    with_lines,
+    with_remarks,
 )
 from agentchat.agent.execution.journaled_workspace import (
     JournaledWorkspace,
@@ -30,10 +30,11 @@ from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
 from agentchat.core.diff.changeset import ChangeSet, FileChange, combine_all
 from agentchat.core.diff.diff_text import count_text, diff_lines_of
-from agentchat.core.errors import Irreversible, StalePreview, ToolError
+from agentchat.core.errors import Irreversible, StalePreview, ToolError, Unreachable
 from agentchat.core.frontend import Frontend
 from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
+from agentchat.core.permissions.isolation import ISOLATED
 from agentchat.core.permissions.policy import Policy, works_in_overlay
 from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, mask_secrets
@@ -56,6 +57,7 @@ from agentchat.core.turn.effects import IsolatedCall, ReadyCall
 from agentchat.core.turn.view import ToolBlock, View
 from agentchat.core.workspace import Workspace
 from agentchat.journal.writer import JournalWriter
+from agentchat.workspace.overlay.isolation import Isolation
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 log = logging.getLogger(__name__)
@@ -85,12 +87,12 @@ class ToolRunner:
         policy: Policy,
         todo: TodoList | None = None,
         overlay: OverlayWorkspace | None = None,
-        isolated: IsolatedRuns | None = None,
+        isolation: Isolation | None = None,
         frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
         self._overlay = overlay
-        self._isolated = isolated or IsolatedRuns(None)
+        self._isolation = isolation
         self._toolbox = toolbox
         self._policy = policy
         self._todo = todo or TodoList()
@@ -173,40 +175,45 @@ class ToolRunner:
 
         Raises:
             Unreachable: no overlay works here.
-            ToolError: the unsaved buffers cannot be copied.
         """
         call = ready.call
-        workspace = await self._isolated.begin()
+        if self._isolation is None:
+            raise Unreachable(NO_OVERLAY)
+        await self._isolation.ready()
+        workspace = IsolatedWorkspace(self._workspace, self._isolation)
         context = self._context(
             call, refuse_staging, None, ready.target, overlay=workspace, shown=shown
         )
         output = await _run_safely(call.tool, call.arguments, context)
-        output, change = await self._isolated.end(output)
-        if output.is_error:
-            limits = describe_limits(call.tool.name, network=ready.target.network)
-            output = with_lines(output, limits)
-        result = self.make_result(call.call.id, call.tool.name, output)
-        result = replace(result, details={**(result.details or {}), ISOLATED: True})
-        if change.changes_nothing:
+        if workspace.failure is not None:
+            raise workspace.failure
+        run = workspace.done
+        if run is None:  # it did not come to run
+            return IsolatedCall(self._isolated_result(call, output), DryRunResult())
+        output = with_remarks(output, run, call.tool.name, network=ready.target.network)
+        result = self._isolated_result(call, output)
+        if run.change.changes_nothing:
             return IsolatedCall(result, DryRunResult(text=result.text))
-        files = await locate_changes(change, self._workspace)
+        files = await locate_changes(run.change, self._workspace)
         change = ChangeSet(tuple(file.change for file in files))
-        return IsolatedCall(result, DryRunResult(change=change, text=result.text), files)
+        preview = DryRunResult(change=change, text=result.text)
+        return IsolatedCall(result, preview, files, moved=run.moved, times=run.times)
 
-    async def apply_isolated(self, ready: ReadyCall, isolated: ToolResult) -> ToolResult:
+    def _isolated_result(self, call: ValidCall, output: ToolOutput) -> ToolResult:
+        result = self.make_result(call.call.id, call.tool.name, output)
+        return replace(result, details={**(result.details or {}), ISOLATED: True})
+
+    async def apply_isolated(self, ready: ReadyCall, isolated: IsolatedCall) -> ToolResult:
         """Apply what is kept of what a command changed; raises StalePreview or ToolError."""
-        preview = ready.preview or DryRunResult()
-        workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
-        await self._isolated.apply(preview.change, workspace)
+        preview, result = ready.preview or DryRunResult(), isolated.result
         lines = [preview.headline]
         if preview.change is not None:
-            isolated = await with_diff(isolated, preview.change)
+            call_id = ready.call.call.id
+            workspace = JournaledWorkspace(self._workspace, self._journal, call_id)
+            await apply_isolated(isolated, preview.change, workspace)
+            result = await with_diff(result, preview.change)
             lines.insert(0, describe_changes(preview.change.singly.files))
-        return replace(isolated, text="\n\n".join(filter(None, (isolated.text, *lines))))
-
-    async def forget_isolated(self) -> None:
-        """Drop what the last command that ran isolated changed."""
-        await self._isolated.forget()
+        return replace(result, text="\n\n".join(filter(None, (result.text, *lines))))
 
     async def _run_in_overlay(self, ready: ReadyCall, context: ToolContext) -> ToolOutput:
         """Run a call on what the user sees; a command also tells what it did to files."""

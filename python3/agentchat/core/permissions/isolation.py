@@ -24,6 +24,9 @@ from agentchat.core.frozen import frozen
 from agentchat.core.permissions.sensitive_paths import runs_by_itself
 from agentchat.core.workspace import FileTarget
 
+ISOLATED = "isolated"
+"""Among the details of a result: that its command ran isolated."""
+
 Isolation = Literal["", "ask", "apply", "drop"]
 """What becomes of the changes of an isolated run; empty for a run in the workspace itself."""
 

@@ -5,8 +5,8 @@ staged preview: see ``resolve.ResolveAttempt``; ``prompt_calls`` has the calls o
 prompts.
 
 A command may run isolated before the user is asked: ``RunIsolated`` runs it on an overlay of its
-own, and the request shows what it changed there. ``ApplyIsolated`` applies that, or else
-``ForgetIsolated`` drops it, on every way out: rejected, denied, edited, cancelled, failed.
+own and returns what it changed there, as a value. The request shows it, and ``ApplyIsolated``
+applies it. Nothing needs to be taken back on the other ways out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ from agentchat.core.turn.effects import (
     ApprovalRequest,
     ApprovalResponse,
     ComputeDryRun,
-    ForgetIsolated,
     IsolatedCall,
     Locate,
     Plan,
@@ -128,8 +127,6 @@ class CallAttempt:
         self._reject_reason = ""
         self._stale: StalePreview | None = None
         self._last_request: ApprovalRequest | None = None
-        self._is_isolated = False
-        """Whether what an isolated run changed is neither applied nor forgotten yet."""
         self._was_isolated = False
         """Whether the user saw what the command does isolated, and is shown that again."""
 
@@ -204,22 +201,9 @@ class CallAttempt:
     def outcome(self) -> Plan[ToolResult]:
         """Bring the call to its result."""
         try:
-            result = yield from self._answer_until_current()
-        except GeneratorExit:
-            raise  # closed: nothing can be yielded any more
+            return (yield from self._answer_until_current())
         except ToolError as error:
-            result = self.result(str(error), Status.ERROR)
-        except BaseException:
-            yield from self._forget_isolated()
-            raise
-        yield from self._forget_isolated()
-        return result
-
-    def _forget_isolated(self) -> Plan[None]:
-        """Drop what an isolated run changed, if that was not applied."""
-        if self._is_isolated:
-            self._is_isolated = False
-            yield from do(ForgetIsolated())
+            return self.result(str(error), Status.ERROR)
 
     @property
     def may_join_batch(self) -> bool:
@@ -354,7 +338,6 @@ class CallAttempt:
                 continue
             self._stale = self._last_request = None
             self._was_isolated = False
-            yield from self._forget_isolated()
             return (yield from self._decide_and_run())
 
     def _try(self, request: ApprovalRequest) -> Plan[ApprovalRequest]:
@@ -375,9 +358,7 @@ class CallAttempt:
     def _isolate(self, target: CallTarget, decision: Decision) -> Plan[IsolatedCall]:
         """Run the command isolated; raises ToolError if no overlay works."""
         ready = ReadyCall(self.call, target, decision)
-        isolated = yield from do(RunIsolated(ready, shown=self.has_block))
-        self._is_isolated = not isolated.changes_nothing
-        return isolated
+        return (yield from do(RunIsolated(ready, shown=self.has_block)))
 
     def _run_isolated(self, target: CallTarget, decision: Decision) -> Plan[ToolResult]:
         """Run the command isolated; ask about what it changed, as far as that asks."""
@@ -411,9 +392,7 @@ class CallAttempt:
         if isolated.changes_nothing:
             return isolated.result
         ready = ReadyCall(self.call, request.target, decision, request.preview)
-        result = yield from do(ApplyIsolated(ready, isolated))
-        self._is_isolated = False
-        return result
+        return (yield from do(ApplyIsolated(ready, isolated)))
 
     def _apply_response(
         self, request: ApprovalRequest, response: ApprovalResponse

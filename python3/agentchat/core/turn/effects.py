@@ -51,6 +51,10 @@ class IsolatedCall:
     result: ToolResult
     preview: DryRunResult
     files: tuple[ChangedFile, ...] = ()
+    moved: tuple[str, ...] = ()
+    """The names of files that the user changed while the command did: they cannot be applied."""
+    times: tuple[tuple[str, int], ...] = ()
+    """When each changed file was written, in nanoseconds, by path."""
 
     @property
     def changes_nothing(self) -> bool:
@@ -295,8 +299,8 @@ class RunTool(Effect[ToolResult]):
 class RunIsolated(Effect[IsolatedCall]):
     """Run a command on an overlay of its own; raises Unreachable if none works.
 
-    What it changed is applied or forgotten by the effect that follows, see ``call``. ``shown``:
-    the call has a block in the chat.
+    Nothing of what it changed is in the workspace: ``ApplyIsolated`` applies it. ``shown``: the
+    call has a block in the chat.
     """
 
     ready: ReadyCall
@@ -309,11 +313,6 @@ class ApplyIsolated(Effect[ToolResult]):
 
     ready: ReadyCall
     isolated: IsolatedCall
-
-
-@frozen
-class ForgetIsolated(Effect[None]):
-    """Forget what an isolated call changed, even while everything else stops."""
 
 
 @frozen
