@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentchat.core.permissions.isolation import ISOLATED
 from agentchat.core.errors import UserError
 from agentchat.core.messages import (
     History,
@@ -34,6 +33,7 @@ from agentchat.core.model import (
     StoppedUsage,
     TextDelta,
 )
+from agentchat.core.permissions.isolation import ISOLATED
 from agentchat.core.text import clip, excerpt
 from agentchat.core.tools.tool import ShownArguments, Tool
 from agentchat.core.tools.toolset import Toolset

@@ -69,6 +69,7 @@ from agentchat.core.permissions.rules import (
     rules_text,
     suggest_rules,
 )
+from agentchat.core.shell.readers import reads_only
 from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
 from agentchat.core.tools.tool import Tool
 from agentchat.core.urls import is_local
@@ -217,9 +218,9 @@ def decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
 
 
 def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
-    scope = scope_of(call, target)
     confinement = policy.confinement if target.command is not None else ""
     in_overlay = works_in_overlay(call, target, policy.mode)
+    scope = scope_of(call, target, direct=not in_overlay)
     if scope is not None and (confinement or in_overlay):
         how = "staged" if in_overlay else f"confined {confinement}"
         scope = replace(scope, key=(*scope.key, how))
@@ -250,7 +251,7 @@ def as_isolated(call: ValidCall, target: CallTarget, decision: Decision) -> Deci
 
 
 def _isolated_scope(call: ValidCall, target: CallTarget) -> Scope | None:
-    scope = scope_of(call, target)
+    scope = scope_of(call, target, direct=False)
     if scope is None:
         return None
     description = f"{scope.description}, isolated"
@@ -317,7 +318,8 @@ def _first_match(
         return _decide_in_overlay(call, target, policy)
     if may_isolate(call, target, policy):
         return _decide_command(call, target, policy)
-    return _decide_directly(call, target, policy)
+    directly = _decide_directly(call, target, policy)
+    return _unless_reading(directly, target, policy) if target.command is not None else directly
 
 
 def may_isolate(call: ValidCall, target: CallTarget, policy: Policy) -> bool:
@@ -339,9 +341,20 @@ def _decide_command(call: ValidCall, target: CallTarget, policy: Policy) -> Deci
     if target.direct:
         return Decision(Verdict.ASK, Reason("direct"))
     if not policy.isolates:
-        return directly
+        return _unless_reading(directly, target, policy)
     isolation: Isolation = "apply" if policy.mode == "yolo" else "ask"
     return _isolated_decision(target, policy, Reason("isolated", "without a question"), isolation)
+
+
+def _unless_reading(decision: Decision, target: CallTarget, policy: Policy) -> Decision:
+    """Return a decision, unless it asks about a command that only reads and need not ask then."""
+    no_overlay = policy.unasked == "isolated" and not policy.has_overlay
+    lets_read = policy.unasked == "readers" or no_overlay
+    may_run = decision.verdict is Verdict.ASK and not target.settings_ask
+    opens_more = target.direct or target.network
+    if lets_read and may_run and not opens_more and reads_only(target.script):
+        return Decision(Verdict.ALLOW, Reason("reads_only"))
+    return decision
 
 
 def _isolated_decision(
