@@ -226,9 +226,6 @@ def isolating(mode: Mode = "ask", *rules: Rule, **more: Any) -> Policy:
     return Policy(Grants(), mode, rules, **settings)
 
 
-LS = ("ls",)
-
-
 @pytest.mark.parametrize(
     ("policy", "opens", "expected"),
     [
@@ -255,7 +252,7 @@ LS = ("ls",)
         (isolating("plan", Rule("allow", "bash")), {}, ("allow", "drop")),
         (isolating("ask", Rule("allow", "bash")), {}, ("allow", "")),
         (isolating("ask", Rule("allow", "bash")), {"direct": True}, ("allow", "")),
-        (isolating("ask", Rule("allow", "bash", words=LS, isolated=True)), {}, ("allow", "apply")),
+        (isolating("ask", Rule("allow", "bash", isolated=True)), {}, ("allow", "apply")),
         (isolating("ask", Rule("allow", "bash", isolated=True), unasked="none"), {},
          ("allow", "apply")),
         (isolating("ask", Rule("allow", "bash", isolated=True)), {"network": True},

@@ -21,7 +21,7 @@ DROPPED = (
     "It ran isolated, as the mode is plan: {} changed there, and that was dropped. The project is "
     "as it was."
 )
-DENIED = "It ran isolated: {} changed there, and nothing of that was applied."
+DENIED = "It ran isolated, and what it changed ({}) was not applied."
 NOTHING_KEPT = "Nothing of what it changed was applied."
 
 Outcome = Literal["return", "drop", "apply", "ask"]
@@ -58,7 +58,8 @@ def denied_result(
     rules = [{**rule, "isolated": True} for rule in suggest_rules(call, target)]
     advice = f" {advise_rules(rules, rules_file)}" if rules and not isolated.asks else ""
     line = f"{NOBODY} {DENIED.format(_summary(isolated))}{advice}"
-    return replace(_with_line(isolated, line), status=Status.DENIED)
+    result = isolated.result
+    return replace(result, text=f"{line}\n\n{result.text}", display_text=None, status=Status.DENIED)
 
 
 def _with_line(isolated: IsolatedCall, line: str) -> ToolResult:
