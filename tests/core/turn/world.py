@@ -10,7 +10,7 @@ from agentchat.core.context.context import ContextStep
 from agentchat.core.errors import Cancelled, StalePreview, ToolError
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.core.model import ModelRequest
-from agentchat.core.permissions.isolation import ChangedFile
+from agentchat.core.permissions.isolation import IsolatedFile
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import Access, ArgumentError, DryRunResult, Environment, Tool
@@ -281,7 +281,7 @@ class World:
             return IsolatedCall(result, preview)
         files = preview.change.files
         targets = (self._target(file.path.removeprefix("/ws/")) for file in files)
-        return IsolatedCall(result, preview, tuple(map(ChangedFile, files, targets)))
+        return IsolatedCall(result, preview, tuple(map(IsolatedFile, files, targets)))
 
     def _outcome(self, ready: ReadyCall, done: ToolResult | None = None) -> ToolResult:
         call = ready.call

@@ -14,7 +14,7 @@ from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.core.diff.aspects import entry_of
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError, Unreachable
-from agentchat.core.permissions.isolation import ChangedFile
+from agentchat.core.permissions.isolation import IsolatedFile
 from agentchat.core.tools.tool import ToolOutput
 from agentchat.core.turn.effects import IsolatedCall
 from agentchat.core.workspace import (
@@ -83,14 +83,14 @@ async def apply_isolated(
 # --- what a command changed -----------------------------------------------------------------------
 
 
-async def locate_changes(change: ChangeSet, workspace: Workspace) -> tuple[ChangedFile, ...]:
+async def locate_changes(change: ChangeSet, workspace: Workspace) -> tuple[IsolatedFile, ...]:
     """Return the files of a change with what they are in the project, special ones first.
 
     What something runs by itself is left out until the user takes it in.
     """
     targets = await asyncio.gather(*(_locate(file, workspace) for file in change.files))
     files = [
-        ChangedFile(file, target, is_privileged(file))
+        IsolatedFile(file, target, is_privileged(file))
         for file, target in zip(change.files, targets, strict=True)
     ]
     return tuple(map(_left_out, sorted(files, key=lambda file: not file.asks)))
@@ -105,7 +105,7 @@ async def _locate(file: FileChange, workspace: Workspace) -> FileTarget | None:
         return None
 
 
-def _left_out(file: ChangedFile) -> ChangedFile:
+def _left_out(file: IsolatedFile) -> IsolatedFile:
     if not file.runs_by_itself:
         return file
     return replace(file, change=replace(file.change, left_out=True))

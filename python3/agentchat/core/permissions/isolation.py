@@ -38,7 +38,7 @@ StageIgnored = Literal["drop", "ask", "apply"]
 
 
 @frozen
-class ChangedFile:
+class IsolatedFile:
     """A file that an isolated run changed, and what it is in the workspace.
 
     ``target`` is ``None`` for a group of changes, like the data of git.
@@ -62,7 +62,7 @@ class ChangedFile:
         return self.target is not None and runs_by_itself(self.change.name.split("/"))
 
 
-def describe_special(files: Sequence[ChangedFile]) -> list[str]:
+def describe_special(files: Sequence[IsolatedFile]) -> list[str]:
     """Return a line for each file that needs approval in every mode."""
     lines = []
     for file in files:

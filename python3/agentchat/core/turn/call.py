@@ -22,16 +22,25 @@ from agentchat.core.text import clip
 from agentchat.core.tools.call import SAVED_FILES, CallTarget, ValidCall
 from agentchat.core.tools.tool import DryRunResult, ShownArguments
 from agentchat.core.turn.approval_request import (
+    CHANGES_APPLIED,
+    CHANGES_DROPPED,
+    FILES_CHANGED,
+    NOTHING_CHANGED,
     count_use,
+    denied_result,
+    dropped_result,
     is_same_change,
+    judge_outcome,
     rebased_request,
     record_consent,
     rejection_message,
     request_approval,
     response_reason,
     result_heading,
+    unapplied_result,
     with_arguments,
     with_kept_hunks,
+    with_reason,
     with_replacements,
 )
 from agentchat.core.turn.chat import Chat
@@ -50,17 +59,6 @@ from agentchat.core.turn.effects import (
     RunTools,
     SimilarCall,
     do,
-)
-from agentchat.core.turn.isolated_call import (
-    CHANGES_APPLIED,
-    CHANGES_DROPPED,
-    FILES_CHANGED,
-    NOTHING_CHANGED,
-    denied_result,
-    dropped_result,
-    judge_outcome,
-    unapplied_result,
-    with_reason,
 )
 from agentchat.core.turn.reverse_thinking import apply_verdict
 from agentchat.core.turn.validate import InvalidCall

@@ -16,7 +16,7 @@ from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
 from agentchat.core.model import ModelRequest
-from agentchat.core.permissions.isolation import ChangedFile
+from agentchat.core.permissions.isolation import IsolatedFile
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.spending import Scope
 from agentchat.core.tools.call import CallTarget, ValidCall
@@ -50,7 +50,7 @@ class IsolatedCall:
 
     result: ToolResult
     preview: DryRunResult
-    files: tuple[ChangedFile, ...] = ()
+    files: tuple[IsolatedFile, ...] = ()
     moved: tuple[str, ...] = ()
     """The names of files that the user changed while the command did: they cannot be applied."""
     times: tuple[tuple[str, int], ...] = ()

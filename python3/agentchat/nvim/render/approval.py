@@ -9,7 +9,7 @@ from typing import Any
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.permissions.isolation import ChangedFile, describe_special
+from agentchat.core.permissions.isolation import IsolatedFile, describe_special
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.shell.dangers import find_dangers
@@ -264,7 +264,7 @@ def _isolated_body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
     return "diff", diff_document(request.change, root, (*lines, ""), notes)
 
 
-def _note(file: ChangedFile) -> str:
+def _note(file: IsolatedFile) -> str:
     """Return what a changed file is, if it is special; and whether it is left out."""
     if file.change.left_out:
         return "left out, runs by itself"
