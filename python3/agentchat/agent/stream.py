@@ -66,6 +66,12 @@ _WRITTEN_CALL = re.compile(
 )
 """The beginning of a reply in the notations of a call that models are trained on."""
 
+_WRITTEN_LATER = re.compile(
+    r"^[ \t]*(?:<tool_?calls?>|<\|tool_calls?(?:_begin)?\|>|\[TOOL_CALLS\]|<function=\w)",
+    re.MULTILINE,
+)
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
+
 STOPPED_TURN = "Stopped by you."
 """The mark in the chat where a turn was stopped."""
 
@@ -344,7 +350,13 @@ def _note(reply: Reply) -> str:
         return "The model gave no answer."
     if reply.finish == "length":
         return "The answer was cut off by the length limit."
-    return UNPARSED_CALL if not reply.calls and _WRITTEN_CALL.match(reply.text) else ""
+    is_written = _WRITTEN_CALL.match(reply.text) or _WRITTEN_LATER.search(_unfenced(reply.text))
+    return UNPARSED_CALL if not reply.calls and is_written else ""
+
+
+def _unfenced(text: str) -> str:
+    """Return a text without its fenced blocks: what is in them is an example."""
+    return _FENCED.sub("", text)
 
 
 def _partial_object(arguments: str) -> dict[str, Any]:
