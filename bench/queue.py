@@ -17,6 +17,7 @@ from tests.agent.scene import KeptScreen
 
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.session import Session
+from agentchat.agent.session_parts import SessionParts
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.model import ModelRequest, Piece
 from agentchat.core.tools.registry import Group, Registry
@@ -116,11 +117,13 @@ def _session(folder: str, tool: Tool, calls: int, screen: KeptScreen) -> Session
     model = OneBatch(tool.name, calls)
     journal = JournalWriter.open(Path(folder) / "state", "bench", ())
     return Session(
-        Chat("bench", toolbox, Environment(folder)),
-        workspace=LocalWorkspace(folder),
-        view=screen,
-        journal=journal,
-        results=ResultStore(Path(folder) / "results"),
-        model=model,
-        max_parallel=10,
+        SessionParts(
+            chat=Chat("bench", toolbox, Environment(folder)),
+            workspace=LocalWorkspace(folder),
+            view=screen,
+            journal=journal,
+            results=ResultStore(Path(folder) / "results"),
+            model=model,
+            max_parallel=10,
+        )
     )

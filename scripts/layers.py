@@ -68,7 +68,7 @@ MOST_MODULES = 14
 LISTS = {"tools/builtin"}
 """Folders with a module for each thing of a kind, which are as long as that list."""
 
-LATE_ONLY = {"httpx2", "PIL", "pathspec", "bs4", "markdownify", "genai_prices"}
+LATE_ONLY = {"httpx2", "PIL", "pathspec", "bs4", "markdownify", "genai_prices", "yaml"}
 """Libraries that cost too much to import before they are needed."""
 
 FROZEN_DATACLASS = "dataclass(frozen=True, slots=True)"

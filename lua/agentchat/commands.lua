@@ -1,5 +1,6 @@
 --- What the commands do, and how they complete.
 local actions = require('agentchat.chat.actions')
+local changes = require('agentchat.review.changes')
 local context = require('agentchat.prompt.context')
 local grants = require('agentchat.approval.grants')
 local history = require('agentchat.sessions.select')
@@ -157,6 +158,12 @@ RUN.AgentUndo = with_chat(function(chat, args)
   if args.args == '' or turn then host.send('undo', { chat = chat.id, turn = turn }) end
 end)
 
+RUN.AgentChanges = with_chat(function(chat, args)
+  local turn = args.args ~= '' and turn_number(args.args) or nil
+  if args.args ~= '' and not turn then return end
+  changes.open(chat.id, { turn = turn, newest = args.bang == true and not turn })
+end)
+
 RUN.AgentTodo = with_chat(todo.edit)
 RUN.AgentRedo = with_chat(function(chat) host.send('redo', { chat = chat.id }) end)
 
@@ -251,6 +258,7 @@ local WORDS = {
   AgentResolve = function() return ACTIONS end,
   AgentApprove = function() return CHOICES end,
   AgentApprovals = function() return APPROVALS end,
+  AgentChanges = turns,
   AgentCompact = function() return { 'undo' } end,
   AgentLog = function() return RECORDS end,
   AgentMcp = function() return mcp.ACTIONS end,

@@ -17,6 +17,7 @@ local PACKAGES = {
   'pydantic',
   'pygments',
   'pathspec',
+  'pyyaml',
   'pillow',
   'beautifulsoup4',
   'markdownify',

@@ -2,6 +2,7 @@
 local actions = require('agentchat.chat.actions')
 local commands = require('agentchat.commands')
 local history = require('agentchat.sessions.select')
+local changes = require('agentchat.review.changes')
 local host = require('agentchat.host.process')
 local install = require('agentchat.host.install')
 local models = require('agentchat.chat.models')
@@ -128,6 +129,14 @@ function M.install() install.run() end
 function M.undo(bufnr, turn)
   vim.validate('turn', turn, 'number', true)
   host.send('undo', { chat = need_chat(bufnr).id, turn = turn })
+end
+
+--- Opens the review of what a turn changed.
+---@param bufnr? integer
+---@param turn? integer its number; without one, all that the chat changed
+function M.changes(bufnr, turn)
+  vim.validate('turn', turn, 'number', true)
+  changes.open(need_chat(bufnr).id, { turn = turn })
 end
 
 --- Takes the last undo of a chat back.

@@ -74,6 +74,7 @@ function M.run(action, server)
     server = server,
     cwd = root(),
     settings = tool_options.sendable(chat and chat.buf),
+    win = vim.api.nvim_get_current_win(),
   })
 end
 

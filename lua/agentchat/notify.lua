@@ -7,10 +7,20 @@ local function notify(line, level) vim.notify(line, level, { title = 'agentchat'
 
 local function newest() return vim.trim(vim.fn.execute('1messages')) end
 
+--- A text without what a terminal may obey: control characters, those of C1 and bytes that are no
+--- UTF-8 included. Line breaks and tabs stay.
+---@return string
+function M.printable(text)
+  return (text:gsub('[%z\1-\8\11-\31\127]', ' '):gsub('[^\n\t]+', vim.fn.strtrans))
+end
+
+--- The beginning of a text, which says what is wrong and why, up to the end of a word.
 local function fit(text, room)
-  local half = math.floor((room - 1) / 2)
-  local length = vim.fn.strchars(text)
-  return vim.fn.strcharpart(text, 0, half) .. '…' .. vim.fn.strcharpart(text, length - half)
+  local kept = vim.fn.strcharpart(text, 0, room - 1)
+  while vim.fn.strdisplaywidth(kept) > room - 1 do
+    kept = vim.fn.strcharpart(kept, 0, vim.fn.strchars(kept) - 1)
+  end
+  return (kept:match('^(.*%S)%s+%S*$') or kept) .. '…'
 end
 
 --- Sets 'messagesopt' without autocommands, as the change lasts only for one message.
@@ -18,8 +28,8 @@ local function set_quietly(value)
   vim.cmd.set({ args = { 'messagesopt=' .. value }, mods = { noautocmd = true } })
 end
 
---- Shows a text that is too wide for the message line. If it was shown there, the line is cut in the
---- middle; `:messages` has the whole, for which Neovim must show it, for 0 ms.
+--- Shows a text that is too wide for the message line. If it was shown there, the line is cut at
+--- its end; `:messages` has the whole, for which Neovim must show it, for 0 ms.
 local function notify_wide(text, level, room)
   local shown = vim.o.messagesopt
   set_quietly(shown:gsub('hit%-enter', 'wait:0'))
@@ -34,8 +44,8 @@ end
 --- Shows a line, scheduled: an error shown while a command runs would end the command.
 local function shows(level)
   return function(text)
-    local line = 'agentchat: ' .. text:gsub('%s*[\r\n]+%s*', ' ')
     vim.schedule(function()
+      local line = 'agentchat: ' .. M.printable(text:gsub('%s*[\r\n]+%s*', ' '))
       -- A message below another one scrolls the screen, and Neovim waits for <Enter>.
       vim.cmd.redraw()
       local room = math.max(vim.v.echospace, 20)

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ToolFiles
+from agentchat.agent.execution.isolated_runs import IsolatedRuns
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.session import Session
+from agentchat.agent.session_parts import SessionParts
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import UserError
 from agentchat.core.frontend import Frontend
@@ -26,10 +28,11 @@ from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.core.turn.view import ChatStatus, ToolBlock
+from agentchat.core.turn.view import ChangesPage, ChatStatus, ToolBlock
 from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
 from tests.core.turn.world import a_chat, a_response
 
 Script = Reply | Callable[[ModelRequest, Callable[[Piece], None]], Awaitable[Reply]]
@@ -83,8 +86,11 @@ class KeptScreen:
         self.statuses: list[ChatStatus] = []
         self.questions: dict[str, ApprovalRequest] = {}
         self.staged: list[Preview] = []
+        self.pages: list[ChangesPage] = []
         self.proposals: list[tuple[str, FileChange]] = []
         self.todo: tuple[TodoItem, ...] = ()
+        self.fails: dict[str, Exception] = {}
+        """What an event raises, by its name, instead of being shown."""
         self._changed = asyncio.Event()
 
     def add_user_message(self, text: str) -> None:
@@ -146,6 +152,8 @@ class KeptScreen:
         self.mentions = [tool.name for tool in chat.toolset.tools()]
 
     def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
+        if name in self.fails:
+            raise self.fails[name]
         self.events.append((name, dict(data)))
         self._changed.set()
 
@@ -155,6 +163,10 @@ class KeptScreen:
 
     def close_request(self, id: str) -> None:
         self.questions.pop(id, None)
+        self._changed.set()
+
+    def show_changes(self, page: ChangesPage) -> None:
+        self.pages.append(page)
         self._changed.set()
 
     def show_preview(self, pending: Preview) -> None:
@@ -204,6 +216,22 @@ LINES: dict[type, Callable[[Any], str]] = {
 """How a test reads a record in one short line; an empty one is left out."""
 
 
+def fail_on(journal: JournalWriter, kind: type, error: Exception) -> Callable[[], None]:
+    """Let records of one kind fail; return what ends that."""
+    add = journal.add
+
+    def fails(*records: r.Record, durable: bool = False) -> None:
+        if any(isinstance(record, kind) for record in records):
+            raise error
+        add(*records, durable=durable)
+
+    def works_again() -> None:
+        journal.add = add  # type: ignore[method-assign]
+
+    journal.add = fails  # type: ignore[method-assign]
+    return works_again
+
+
 class Scene:
     """One session of a chat that was given exactly these tools."""
 
@@ -220,6 +248,8 @@ class Scene:
         tool_files: ToolFiles | None = None,
         skills: Skills | None = None,
         agent: ExternalAgent | None = None,
+        overlay: OverlayWorkspace | None = None,
+        isolated: IsolatedRuns | None = None,
     ) -> None:
         self.screen = KeptScreen()
         state = folder.parent / f"{folder.name}.state"
@@ -230,18 +260,22 @@ class Scene:
         self.chat = chat or a_chat(*tools)
         self.workspace = workspace or LocalWorkspace(str(folder))
         self.session = Session(
-            self.chat,
-            workspace=self.workspace,
-            view=self.screen,
-            journal=self.journal,
-            results=ResultStore(folder),
-            model=agent or self,
-            max_parallel=10,
-            frontend=frontend,
-            rule_store=rule_store,
-            tool_files=tool_files,
-            skills=skills,
-            agent=agent,
+            SessionParts(
+                chat=self.chat,
+                workspace=self.workspace,
+                view=self.screen,
+                journal=self.journal,
+                results=ResultStore(folder),
+                model=agent or self,
+                max_parallel=10,
+                frontend=frontend,
+                rule_store=rule_store,
+                tool_files=tool_files,
+                skills=skills,
+                agent=agent,
+                overlay=overlay,
+                isolated=isolated or IsolatedRuns(None),
+            )
         )
 
     def current(self) -> ScriptedModel:

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentchat.core.text import drop_partial_end, drop_partial_start, head_and_tail
+from agentchat.core.text import (
+    drop_partial_end,
+    drop_partial_start,
+    end_sentence,
+    head_and_tail,
+)
 
 NOTE = re.compile(r"\n?\[\.\.\. (\d+) bytes truncated; full output: /p \.\.\.\]\n")
 
@@ -47,3 +52,11 @@ def test_only_a_broken_character_is_dropped_at_an_edge(text: str, cut: int) -> N
     assert len(end) - len(drop_partial_end(end)) <= 3
     start = data[cut:]
     assert text.endswith(drop_partial_start(start).decode())
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("too hot", "too hot."), ("no!", "no!"), ("done. ", "done."), ("", ""), ("why?", "why?")],
+)
+def test_a_sentence_has_one_end(text: str, sentence: str) -> None:
+    assert end_sentence(text) == sentence

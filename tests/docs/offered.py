@@ -15,7 +15,7 @@ from tests.support.launch import CHECKOUT, environment, neovim
 
 PROBE = Path(__file__).with_name("probe.lua")
 FIRED = re.compile(r"""(?:fire|event|fire_chat)\(\s*(?:\w+,\s*)?["'](Agent\w+)["']""")
-DIFF = {"]c", "[c", "]f", "[f", "x", "X", "S", "C", "E", "s", "Q", "bar"}
+DIFF = {"]c", "[c", "]f", "[f", "x", "X", "S", "C", "E", "s", "Q", "gf", "bar"}
 """Keys of a diff, wherever it is shown."""
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.session import Session
+from agentchat.agent.session_parts import SessionParts
 from agentchat.app.workspaces import LocalLeftovers
 from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel
@@ -56,8 +58,8 @@ def the_change(root: Path) -> ChangeSet:
 async def make_it(root: Path, state: Path) -> None:
     """Make the change as a call does: written down first."""
     journal = JournalWriter.open(state, "chat")
-    journal.record_chat_opened("chat", str(root), "", "")
-    journal.record_turn_started(1)
+    journal.add(r.ChatOpened(chat="chat", cwd=str(root), model="", version=""))
+    journal.add(r.TurnStarted(1))
     workspace = JournaledWorkspace(LocalWorkspace(str(root)), journal, "call")
     await workspace.apply(the_change(root))
 
@@ -68,16 +70,18 @@ class Reopened:
     def __init__(self, root: Path, state: Path) -> None:
         self.journal = JournalWriter.open(state, "chat")
         self.screen = KeptScreen()
-        self.journal.record_chat_opened("chat", str(root), "", "")
+        self.journal.add(r.ChatOpened(chat="chat", cwd=str(root), model="", version=""))
         workspace = LocalWorkspace(str(root))
         self.session = Session(
-            a_chat(),
-            workspace=workspace,
-            view=self.screen,
-            journal=self.journal,
-            results=ResultStore(state),
-            model=ScriptedModel([]),
-            max_parallel=1,
+            SessionParts(
+                chat=a_chat(),
+                workspace=workspace,
+                view=self.screen,
+                journal=self.journal,
+                results=ResultStore(state),
+                model=ScriptedModel([]),
+                max_parallel=1,
+            )
         )
         self.session.restore()
 

@@ -277,3 +277,66 @@ def test_a_line_that_live_output_overwrites_shows_its_newest_state(drawn: Drawn)
     for piece in ("get\n10 %", "\r50 %", "\r100 %\r\ndone"):
         drawn.draw(("block", "x", {"stream": piece}))
     assert drawn.lines()[3:6] == ["    get", "    100 %", "    done"]
+
+
+DIFF = ["M a.py  +1 -1", "@@ -1,2 +1,2 @@", "-old", "+new", " kept"]
+
+
+def test_a_change_has_its_counts_in_the_header_and_its_diff_folded(drawn: Drawn) -> None:
+    begin(drawn, tool="edit", title="edit a.py", state="running")
+    ended = {"state": "done", "body": ["Edited a.py."], "diff": DIFF, "counts": "+1 -1"}
+    drawn.draw(("block", "x", ended))
+    assert "▸ edit a.py · done · +1 -1" in drawn.lines()
+    row = drawn.row("▸ edit a.py")
+    assert drawn.lines()[row:][:6] == ["    Edited a.py.", *("    " + line for line in DIFF)]
+    assert drawn.closed("+new") == drawn.row("▸ edit a.py")
+    drawn.editor.wait_screen("✓ edit a.py · done · +1 -1 (6 lines)")
+    drawn.editor.command(str(drawn.row("▸ edit")))
+    drawn.editor.keys("za")
+    assert drawn.closed("+new") == -1
+    drawn.editor.wait(lambda: "AgentChatAdd" in drawn.groups("+new"), why="colours")
+    assert "AgentChatDelete" in drawn.groups("-old")
+    assert "AgentChatHunk" in drawn.groups("@@ -1")
+    assert "AgentChatFile" in drawn.groups("M a.py")
+
+
+def test_a_command_shows_its_output_and_the_diff_below_it_folded(drawn: Drawn) -> None:
+    begin(drawn, tool="bash", state="running", append="made\n")
+    ended = {"state": "done", "body": ["made"], "diff": DIFF, "counts": "+1 -1"}
+    drawn.draw(("block", "x", ended))
+    assert drawn.closed("made") == -1
+    assert drawn.closed("M a.py") == -1
+    assert drawn.closed(" kept") == drawn.row("@@ -1")
+
+
+def test_the_output_of_a_command_shows_its_last_lines(drawn: Drawn) -> None:
+    begin(drawn, tool="bash", state="running")
+    for first in range(1, 61, 4):
+        piece = "".join(f"out {n}\n" for n in range(first, first + 4))
+        drawn.draw(("block", "x", {"stream": piece}))
+        last = first + 3
+        assert drawn.closed(f"    out {last}") == -1
+        if last > 12:
+            assert drawn.closed("    out 1") == drawn.row("    out 1")
+            assert drawn.closed(f"    out {last - 10}") == drawn.row("    out 1")
+    drawn.draw(("block", "x", {"state": "done", "body": body(60)}))
+    assert drawn.closed("    out 50") == drawn.row("    out 1")
+    assert drawn.closed("    out 51") == -1
+    drawn.editor.command(str(drawn.row("▸ bash")))
+    drawn.editor.wait_screen("    … 50 earlier lines")
+    drawn.editor.command(str(drawn.row("    out 1")))
+    drawn.editor.keys("zo")
+    assert drawn.closed("    out 1") == -1
+
+
+def test_output_that_the_user_opened_stays_open_as_it_grows(drawn: Drawn) -> None:
+    begin(drawn, tool="bash", state="running")
+    drawn.draw(("block", "x", {"stream": "".join(f"out {n}\n" for n in range(1, 31))}))
+    drawn.editor.command(str(drawn.row("    out 2")))
+    drawn.editor.keys("zo")
+    drawn.draw(("block", "x", {"stream": "out 31\nout 32\n"}))
+    assert drawn.closed("    out 2") == -1
+    drawn.editor.command(str(drawn.row("▸ bash")))
+    drawn.editor.keys("zc")
+    drawn.draw(("block", "x", {"stream": "out 33\nout 34\n"}))
+    assert drawn.closed("    out 34") == drawn.row("▸ bash")

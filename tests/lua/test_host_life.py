@@ -74,3 +74,21 @@ def test_health_names_what_is_missing(start_editor: StartEditor, tmp_path: Path)
     assert "did you mean mode?" in report
     assert "Run :AgentInstall" in report
     editor.wait_notice("mdoe")
+
+
+def test_what_waits_for_a_host_that_is_replaced_is_sent_once(offline_editor: Editor) -> None:
+    chat = Chat.open(offline_editor)
+    offline_editor.wait_event("AgentHostStarted")
+    offline_editor.lua(
+        """
+        local host = require('agentchat.host.process')
+        host.stop()
+        require('agentchat').send(..., 'ls')
+        host.restart() -- as :AgentInstall does
+        """,
+        chat.buffer,
+    )
+    chat.finished()
+    assert chat.text().count("\nls\n") == 1
+    assert chat.prompt() == ""
+    assert chat.status()["turn"] == 1

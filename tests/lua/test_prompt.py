@@ -400,6 +400,22 @@ def test_what_the_prompt_attaches_is_listed_above_it_with_sizes(drawn: Drawn) ->
     assert drawn.lines() == ["## You", "", ""]
 
 
+def test_the_list_names_what_is_outside_or_secret(drawn: Drawn) -> None:
+    drawn.editor.lua(
+        "vim.fn.writefile({ 'x' }, '../beside.txt')\n"
+        "vim.fn.writefile({ 'x' }, '.env.local')\n"
+        "vim.uv.fs_symlink('../beside.txt', 'link.txt')\n"
+        "require('agentchat.host.process').state().info = { secrets = { '**/.env*' } }"
+    )
+    drawn.editor.keys("Gi#file:../beside.txt #file:link.txt #dir:{..} #file:.env.local x<Esc>")
+    assert listed(drawn) == [
+        "#file:../beside.txt  outside, asks · 2 B",
+        "#file:link.txt       outside, asks · 2 B",
+        "#dir:{..}            outside, asks · the names of",
+        "#file:.env.local     secret, asks · 2 B",
+    ]
+
+
 def test_dd_on_a_line_of_the_list_removes_the_mention_from_the_prompt(drawn: Drawn) -> None:
     drawn.editor.keys("Gi#diff<CR>look at #buffer, then at #dir:src<Esc>")
     drawn.editor.keys("ggjdd")
@@ -444,9 +460,11 @@ def test_the_agent_writes_above_the_list_of_attachments(drawn: Drawn) -> None:
 
 CLIPBOARD = """
 local name, output = ...
-vim.fn.writefile({ '#!/bin/sh', output }, name)
-vim.fn.setfperm(name, 'rwx------')
-vim.env.PATH = vim.fn.getcwd() .. ':' .. vim.env.PATH
+local folder = vim.fs.dirname(vim.fn.getcwd()) .. '/programs'
+vim.fn.mkdir(folder, 'p')
+vim.fn.writefile({ '#!/bin/sh', output }, folder .. '/' .. name)
+vim.fn.setfperm(folder .. '/' .. name, 'rwx------')
+vim.env.PATH = folder .. ':' .. vim.env.PATH
 vim.env.WAYLAND_DISPLAY = 'none'
 """
 

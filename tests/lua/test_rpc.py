@@ -46,3 +46,11 @@ def test_a_list_that_came_in_parts_takes_the_place_of_its_name_once(alone: Edito
     for lines in (["a", "b", "c"], {"$list": "long"}):
         alone.lua(f"{RPC}.call('keep', ...)", named)
         assert alone.lua("return _G.kept") == {"doc": {"lines": lines}}
+
+
+def test_nulls_in_the_data_of_others_stay(alone: Editor) -> None:
+    alone.lua(f"{RPC}.FUNCTIONS['keep'] = function(table) _G.kept = table end")
+    given = {"details": {"a": None, "b": [1, None, {"c": None}]}, "extra": {"x": None}, "y": None}
+    alone.lua(f"{RPC}.call('keep', ...)", given)
+    kept = {name: value for name, value in given.items() if name != "y"}
+    assert alone.lua("return _G.kept") == kept

@@ -204,7 +204,7 @@ async def test_a_busy_server_is_asked_again(
 async def test_a_server_that_stays_busy_is_asked_four_times(
     server: ModelServer, make: MakeClient
 ) -> None:
-    server.always(status(503, "overloaded"))
+    server.always(status(503, "overloaded!."))
     asked = await ask(make())
     assert len(server.requests) == 4
     assert "failed with status 503: overloaded. Try again" in asked.error

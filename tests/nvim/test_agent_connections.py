@@ -42,11 +42,13 @@ class Opener:
         self.connections = AgentConnections(self, folder)
         self.opened: list[OpenedChat] = []
         self.numbers: list[int] = []
+        self.cwds: list[str] = []
         self._refusal = refusal
         self._at_once = at_once
 
     def open_chat(self, connection: int, name: str, cwd: str) -> None:
         self.numbers.append(connection)
+        self.cwds.append(cwd)
         found = self.connections.find(connection)
         assert found is not None
         if self._refusal:
@@ -59,13 +61,15 @@ class Opener:
         return ["/a", "/b"]
 
 
-async def connect(folder: Path, opener: Opener, request: pytest.FixtureRequest) -> Peer:
+async def connect(
+    folder: Path, opener: Opener, request: pytest.FixtureRequest, cwd: str = "/a"
+) -> Peer:
     request.addfinalizer(opener.connections.close)
     await opener.connections.listen("/a")
     (path,) = sockets.find(folder)
     peer = sockets.make_peer(sockets.connect(path))
     peer.start()
-    hello = await peer.request("hello", {"name": "Tester", "cwd": "/a"})
+    hello = await peer.request("hello", {"name": "Tester", "cwd": cwd})
     assert hello == {"places": ["/a", "/b"]}
     return peer
 
@@ -133,3 +137,26 @@ async def test_an_agent_that_leaves_while_its_chat_is_opened_has_left_it(
     chat = OpenedChat("Tester")
     connection.take_chat(chat)
     assert not chat.agent.is_connected
+
+
+@pytest.mark.parametrize("cwd", ["/b", "/b/deep/er", "/a/../b"])
+async def test_the_workspace_is_what_the_user_opened(
+    tmp_path: Path, request: pytest.FixtureRequest, cwd: str
+) -> None:
+    opener = Opener(tmp_path)
+    peer = await connect(tmp_path, opener, request, cwd)
+    await call(peer)
+    assert opener.cwds == ["/b"]
+    peer.close()
+
+
+@pytest.mark.parametrize("cwd", ["/", "/etc", "/bb", "b", "/b/.."])
+async def test_an_agent_gets_no_chat_where_the_user_is_not(
+    tmp_path: Path, request: pytest.FixtureRequest, cwd: str
+) -> None:
+    opener = Opener(tmp_path)
+    peer = await connect(tmp_path, opener, request, cwd)
+    with pytest.raises(ToolError, match="is in no directory of this Neovim"):
+        await call(peer)
+    assert opener.opened == []
+    peer.close()

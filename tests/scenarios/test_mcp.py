@@ -95,6 +95,61 @@ def test_the_command_lists_stops_and_explains_servers(
     editor.wait_notice('There is no MCP server "nothing" here; known are: broken, sample.')
 
 
+def test_the_list_of_servers_follows_their_changes(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    odd = {"command": "no-such-program", "args": ["one\ntwo"]}
+    editor = start_with(start_editor, model_server, sample=SAMPLE, odd=odd)
+    editor.command("AgentMcp start sample")
+    editor.command("AgentMcp")
+    page = editor.wait(lambda: next(iter(editor.floats()), None), why="the list").text
+    assert "no-such-program one<U+000A>two" in page
+    assert "sample: stopped" not in page
+    editor.wait(lambda: "sample: running, 8 tools" in editor.floats()[0].text, why="it runs")
+    editor.command("AgentMcp stop sample")
+    editor.wait(lambda: "sample: stopped" in editor.floats()[0].text, why="it is stopped")
+    assert len(editor.floats()) == 1
+    assert editor.eval("execute('messages')").count("Error") == 0
+
+
+def test_stopping_a_server_that_starts_ends_the_start_with_a_reason(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    hanging = {"command": "sleep", "args": ["60"]}
+    editor = start_with(start_editor, model_server, hanging=hanging)
+    editor.command("AgentMcp start hanging")
+    editor.command("AgentMcp stop hanging")
+    editor.wait_notice("MCP server hanging was stopped while it started.")
+    editor.wait_notice("MCP server hanging is stopped")
+
+
+def test_logging_out_names_a_variable_that_is_not_set(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    here = {"url": "http://127.0.0.1:9/mcp", "headers": {"x": "${NOT_SET_ANYWHERE}"}}
+    there = {"url": "https://${NOT_SET_ANYWHERE}/mcp"}
+    editor = start_with(start_editor, model_server, here=here, there=there)
+    editor.command("AgentMcp logout here")
+    editor.wait_notice("MCP server here: there was no login.")
+    editor.command("AgentMcp logout there")
+    editor.wait_notice(r"MCP server there: \$\{NOT_SET_ANYWHERE\} is not set")
+
+
+def test_a_mention_loads_the_tools_of_a_server_whatever_its_name(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_with(start_editor, model_server, files=SAMPLE, read=SAMPLE, sample=SAMPLE)
+    chat = Chat.open(editor)
+    model_server.script(text("ready"), text("files"), text("both"))
+    chat.play("add with @sample")
+    assert "sample__add" in model_server.requests[0].tools
+    assert "files__add" not in model_server.requests[0].tools
+    chat.play("add with @files")
+    assert {"files__add", "grep"} <= set(model_server.requests[1].tools)
+    chat.play("add with @read_mcp")
+    assert "read__add" in model_server.requests[2].tools
+
+
 def test_always_covers_one_definition_and_a_change_asks_again_or_withdraws_the_question(
     start_editor: StartEditor, model_server: ModelServer
 ) -> None:

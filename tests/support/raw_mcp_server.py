@@ -86,6 +86,26 @@ def refuse(params: Message) -> Message:
     raise Refused(-32000, "no such row")
 
 
+ANSWERS: list[Message] = []
+"""What the client answered to the server's own requests."""
+FOLLOW_UP: list[Message] = []
+"""What is sent right after the result of the current call."""
+
+
+def ask_late(params: Message) -> Message:
+    """Answer, and ask the user something only then."""
+    form = {"type": "object", "properties": {"size": {"type": "string"}}, "required": ["size"]}
+    asked = {"message": "Which size?", "requestedSchema": form}
+    FOLLOW_UP.append({"id": "late", "method": "elicitation/create", "params": asked})
+    send(FLOODS["list"])
+    return text("done")
+
+
+def answered(params: Message) -> Message:
+    """Return what the client answered last."""
+    return text(json.dumps(ANSWERS[-1:]))
+
+
 def pid(params: Message) -> Message:
     """Report progress and answer with the process id."""
     progress = {"progressToken": _token(params), "progress": 1, "total": 2, "message": "half way"}
@@ -104,6 +124,8 @@ TOOLS: dict[str, Callable[[Message], Message | None]] = {
     "never": lambda params: None,
     "die": die,
     "refuse": refuse,
+    "ask_late": ask_late,
+    "answered": answered,
     "pid": pid,
 }
 
@@ -128,7 +150,9 @@ def main() -> None:
     sys.stdout.flush()
     for line in sys.stdin:
         message = json.loads(line)
-        if "id" not in message:
+        if "method" not in message:
+            ANSWERS.append(message)
+        if "id" not in message or "method" not in message:
             continue
         try:
             result = answer(message["method"], message.get("params") or {})
@@ -138,6 +162,8 @@ def main() -> None:
         else:
             if result is not None:
                 send({"id": message["id"], "result": result})
+            while FOLLOW_UP:
+                send(FOLLOW_UP.pop())
 
 
 if __name__ == "__main__":

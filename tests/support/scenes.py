@@ -43,6 +43,12 @@ return vim.iter(marks):any(function(mark) return mark[4].hl_group == 'AgentChatC
 """
 
 
+HAS_ADDED = """
+local marks = vim.api.nvim_buf_get_extmarks(..., -1, 0, -1, { details = true })
+return vim.iter(marks):any(function(mark) return mark[4].hl_group == 'AgentChatAddWord' end)
+"""
+
+
 def _wait_rendered(editor: Editor) -> None:
     editor.wait(lambda: not MARKUP.search("\n".join(editor.screen())), why="a rendered answer")
 
@@ -271,7 +277,44 @@ def tried(editor: Editor, server: ModelServer) -> None:
     editor.screen()
 
 
+def edited(editor: Editor, server: ModelServer) -> None:
+    """A chat after its changes: the block of each holds its diff; the last one is open."""
+    editor.lua("require('agentchat').setup({ rules = { { tool = 'edit', action = 'allow' } } })")
+    editor.command("edit src/app.py")
+    chat = Chat.open(editor)
+    edits = [
+        {"old_text": '"Hello, " + name', "new_text": 'f"Hello, {name}!"'},
+        {
+            "old_text": "def farewell(name):\n",
+            "new_text": 'def farewell(name):\n    """Return a farewell."""\n',
+        },
+    ]
+    renamed = [{"old_text": "greet", "new_text": "welcome", "replace_all": True}]
+    server.script(
+        calls(call("edit", {"path": "src/app.py", "edits": renamed}, "1"), usage=USAGE),
+        calls(call("edit", {"path": "src/greet.py", "edits": edits}, "2"), usage=USAGE),
+        text("The greeting is louder now.", usage=USAGE),
+    )
+    chat.play("Make the greeting louder")
+    chat.focus()
+    editor.keys("gg")
+    editor.lua("vim.fn.search('edit src/greet')")
+    editor.keys("za")
+    editor.wait(lambda: editor.lua(HAS_ADDED, chat.buffer), why="a coloured diff")
+    editor.screen()
+
+
+def changes(editor: Editor, server: ModelServer) -> None:
+    """The review of all that a chat changed."""
+    edited(editor, server)
+    editor.command("AgentChanges")
+    editor.wait(editor.floats, why="the changes are shown")
+    editor.screen()
+
+
 SCENES: dict[str, Scene] = {
+    "edited": edited,
+    "changes": changes,
     "chat": chat,
     "answer": answer,
     "prompt": prompt,

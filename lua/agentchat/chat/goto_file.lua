@@ -73,6 +73,22 @@ function M.other_window()
   end)
 end
 
+--- Opens a file in another window, at a line.
+---@param row? integer from 1
+function M.edit(path, row)
+  local win = M.other_window()
+  if win then
+    api.nvim_set_current_win(win)
+  else
+    vim.cmd.new({ mods = { vertical = true, split = 'topleft' } })
+  end
+  local ok, problem = pcall(vim.cmd.edit, vim.fn.fnameescape(vim.fn.fnamemodify(path, ':.')))
+  if not ok then return notify.warn(vim.split(tostring(problem), '\n')[1]) end
+  if not row then return end
+  vim.cmd("normal! m'")
+  api.nvim_win_set_cursor(0, { math.min(row, api.nvim_buf_line_count(0)), 0 })
+end
+
 function M.open(chat)
   local target = link_target()
   if target and target:find('^%a+://') then return vim.ui.open(target) end
@@ -86,18 +102,7 @@ function M.open(chat)
   if not path then
     return notify.warn(('no file "%s" in %s'):format(named, vim.fn.fnamemodify(chat.cwd, ':~')))
   end
-  local win = M.other_window()
-  if win then
-    api.nvim_set_current_win(win)
-  else
-    vim.cmd.new({ mods = { vertical = true, split = 'topleft' } })
-  end
-  local ok, problem = pcall(vim.cmd.edit, vim.fn.fnameescape(vim.fn.fnamemodify(path, ':.')))
-  if not ok then return notify.warn(vim.split(tostring(problem), '\n')[1]) end
-  if row then
-    vim.cmd("normal! m'")
-    api.nvim_win_set_cursor(0, { math.min(row, api.nvim_buf_line_count(0)), 0 })
-  end
+  M.edit(path, row)
 end
 
 return M

@@ -63,7 +63,7 @@ M.settings = {
   workspace = 'place',
   ssh = { command = 'strings', python = 'string' },
   sandbox = { 'off', 'auto', 'required' },
-  stage = { network = { 'ask', 'allow', 'deny' }, quota_mb = 'positive' },
+  stage = { network = { 'ask', 'allow', 'deny' }, quota_mb = 'positive', visible = 'strings' },
   ui = {
     prompt_delay_ms = 'ms',
     side_by_side = 'switch',

@@ -22,7 +22,7 @@ local function defaults()
     max_rounds = 100,
     compact = 'ask',
     sandbox = 'off',
-    stage = { network = 'ask', quota_mb = 2048 },
+    stage = { network = 'ask', quota_mb = 2048, visible = {} },
     ssh = { command = { 'ssh' } },
     ui = {
       prompt_delay_ms = 400,

@@ -1,6 +1,7 @@
 -- The hunks of a diff in a panel: drawn, visited, rejected or kept, commented.
 
 local decisions = require('agentchat.diff.decisions')
+local goto_file = require('agentchat.chat.goto_file')
 local host = require('agentchat.host.process')
 local input = require('agentchat.ui.input')
 local layout = require('agentchat.ui.layout')
@@ -18,25 +19,32 @@ local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.diff')
 
 local ONE_CHANGE = 'This hunk is a single change and cannot be split.'
-local NO_HUNK = 'No hunk under the cursor: ]c goes to the next one.'
+local REMOTE = '%s is on another machine and cannot be opened here'
+
+M.NO_HUNK = 'No hunk under the cursor: ]c goes to the next one.'
 
 --- Matches line numbers and sign, which come before the code in a line of a diff.
 M.GUTTER = [[^[ 0-9]\+ [-+ ] ]]
 
---- The keys of a diff and what they do, for help.
-M.HELP = {
+--- The keys of any diff and what they do, for help.
+M.VIEW_HELP = {
   { ']c [c', 'next and previous hunk' },
   { ']f [f', 'next and previous file' },
-  { 'x', 'reject the hunk, or keep it again' },
-  { 'X', 'reject all hunks of the file, or keep them again' },
   { 'S', 'split the hunk into its single changes' },
-  { 'C', 'comment on the hunk' },
-  { 'E', 'edit the proposed text of the file' },
   { '|', 'one column, or old and new text side by side' },
   { 'za', 'open or close the fold of the file; zR and zM: of all files' },
   { 's', 'show the diff in a split, a tab page or a float' },
+  { 'gf', 'open the file at the hunk in another window' },
   { 'Q', 'put the hunks into the quickfix list' },
 }
+
+--- The keys of a diff that is decided about.
+M.HELP = vim.list_extend({
+  { 'x', 'reject the hunk, or keep it again' },
+  { 'X', 'reject all hunks of the file, or keep them again' },
+  { 'C', 'comment on the hunk' },
+  { 'E', 'edit the proposed text of the file' },
+}, M.VIEW_HELP)
 
 local function decisions_of(panel)
   return decisions.of(panel.spec.chat, panel.spec.subject().subject)
@@ -108,7 +116,8 @@ function M.resized(panel)
 end
 
 --- The hunk where the cursor is; on the line of a file its first one.
-local function hunk_at_cursor(panel)
+---@return agentchat.Hunk?
+function M.at_cursor(panel)
   local row, found = api.nvim_win_get_cursor(0)[1] - 1, nil
   for _, hunk in ipairs(hunks_of(panel)) do
     local is_first = hunk.index == 0 and (hunk.part or 0) == 0
@@ -136,9 +145,12 @@ local function comment(panel, hunk)
   })
 end
 
-local function toggle_file(panel, hunk)
-  toggle(panel, vim.tbl_filter(function(other) return other.path == hunk.path end, hunks_of(panel)))
+--- The hunks of the same file.
+function M.of_file(panel, hunk)
+  return vim.tbl_filter(function(other) return other.path == hunk.path end, hunks_of(panel))
 end
+
+local function toggle_file(panel, hunk) toggle(panel, M.of_file(panel, hunk)) end
 
 local function split_hunk(panel, hunk)
   if not split.split(decisions_of(panel), hunk) then return notify.info(ONE_CHANGE) end
@@ -154,7 +166,6 @@ end
 local KEYS = {
   x = { act = function(panel, hunk) toggle(panel, { hunk }) end, desc = 'Reject or keep the hunk' },
   X = { act = toggle_file, desc = 'Reject or keep all hunks of the file' },
-  S = { act = split_hunk, desc = 'Split the hunk into its single changes' },
   C = { act = comment, desc = 'Comment on the hunk' },
   E = { act = edit_text, desc = 'Edit the proposed text of the file' },
 }
@@ -205,32 +216,59 @@ local function jump(rows, steps)
   vim.cmd('normal! zvzt')
 end
 
-function M.map(panel, buf)
-  local function map(key, desc, action) render.map(buf, { key }, action, desc) end
-  local function gated(key, desc, action)
-    map(key, desc, function() panels.gate(panel, action) end)
-  end
+---@return fun(key: string, desc: string, action: fun()) map
+local function mapper(buf)
+  return function(key, desc, action) render.map(buf, { key }, action, desc) end
+end
+
+--- Maps a key that does something with the hunk at the cursor.
+---@param act fun(panel: agentchat.Panel, hunk: agentchat.Hunk)
+function M.map_hunk(panel, buf, key, desc, act)
+  mapper(buf)(key, desc, function()
+    panels.gate(panel, function()
+      local hunk = M.at_cursor(panel)
+      if hunk then return act(panel, hunk) end
+      notify.info(M.NO_HUNK)
+    end)
+  end)
+end
+
+local function open_file(panel)
+  local hunk = M.at_cursor(panel)
+  if not hunk then return notify.info(M.NO_HUNK) end
+  local chat = registry.get(panel.spec.chat)
+  if chat and chat.remote then return notify.warn(REMOTE:format(hunk.path)) end
+  goto_file.edit(hunk.path, hunk.first)
+end
+
+--- The keys with which a diff is looked at.
+function M.map_view(panel, buf)
+  local map = mapper(buf)
   for _, entry in ipairs(JUMPS) do
     local key, direction, group, desc = unpack(entry)
     map(key, desc, function()
       if panel.page then jump(render.rows(panel.page, group), direction * vim.v.count1) end
     end)
   end
-  for key, entry in pairs(KEYS) do
-    gated(key, entry.desc, function()
-      local hunk = hunk_at_cursor(panel)
-      if hunk then return entry.act(panel, hunk) end
-      notify.info(NO_HUNK)
-    end)
-  end
   map('|', 'One column or side by side', function()
     side_by_side.toggle(panel)
     M.draw(panel)
   end)
-  gated('Q', 'Put the hunks into the quickfix list', function() open_quickfix(panel) end)
+  map('Q', 'Put the hunks into the quickfix list', function()
+    panels.gate(panel, function() open_quickfix(panel) end)
+  end)
+  map('gf', 'Open the file at the hunk', function() open_file(panel) end)
+  M.map_hunk(panel, buf, 'S', 'Split the hunk into its single changes', split_hunk)
   map('s', 'Float, split or tab', function()
     panels.gate(panel, function() panels.cycle(panel) end, 's')
   end)
+end
+
+function M.map(panel, buf)
+  M.map_view(panel, buf)
+  for key, entry in pairs(KEYS) do
+    M.map_hunk(panel, buf, key, entry.desc, entry.act)
+  end
 end
 
 --- Where lines of a window are on the screen; nil if none of them is visible.

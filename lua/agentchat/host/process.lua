@@ -14,11 +14,18 @@ local STEADY_AFTER = 60000 -- ms after which a host counts as healthy again
 local STDERR_LINES = 200
 local STDERR_BYTES = 10000 -- of a very long line
 
+---@class agentchat.HostInfo
+---@field version string
+---@field python string
+---@field pynvim string
+---@field pid integer
+---@field secrets string[] globs of paths in lower case, of files that ask before they are read
+
 ---@class agentchat.Host
 ---@field phase 'stopped'|'paused'|'starting'|'ready'
 ---@field job? integer
 ---@field interpreter? agentchat.Interpreter
----@field info? { version: string, python: string, pynvim: string }
+---@field info? agentchat.HostInfo
 ---@field queue { [1]: string, [2]: table }[] events waiting for the host to be ready
 ---@field stderr string[]
 ---@field deaths integer in a row, of hosts that had been ready
@@ -174,7 +181,7 @@ local function watch_uis()
 end
 
 --- Accepts the host as ready, after the event `start`.
----@param info { version: string, python: string, pynvim: string }
+---@param info agentchat.HostInfo
 function M.ready(info)
   if host.phase ~= 'starting' then return end
   if info.version ~= M.VERSION then
@@ -210,11 +217,12 @@ function M.stop()
   if job then pcall(vim.fn.jobstop, job) end
 end
 
---- Ends the host and starts a new one, if one ran.
+--- Ends the host and starts a new one, if one ran. What still waits for it is sent to the new one.
 function M.restart()
   if host.phase == 'stopped' then return end
+  local was_ready = host.phase == 'ready'
   M.stop()
-  announce('lost', 'the Python host was restarted')
+  if was_ready then announce('lost', 'the Python host was restarted') end
   host.deaths = 0
   M.ensure()
 end

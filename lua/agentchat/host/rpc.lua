@@ -3,6 +3,7 @@
 local actions = require('agentchat.chat.actions')
 local ask_user = require('agentchat.ask_user')
 local buffers = require('agentchat.files.buffers')
+local changes = require('agentchat.review.changes')
 local code = require('agentchat.transcript.code')
 local context = require('agentchat.prompt.context')
 local diagnostics = require('agentchat.files.diagnostics')
@@ -49,6 +50,7 @@ M.FUNCTIONS = {
   ['buffers.save'] = buffers.save,
   ['buffers.undo'] = buffers.undo,
   ['buffers.unsaved'] = buffers.unsaved,
+  ['changes.show'] = while_open(changes.show),
   ['chat.apply'] = actions.apply,
   ['chat.discard'] = actions.discard,
   ['chat.open_for_agent'] = actions.open_for_agent,
@@ -71,6 +73,7 @@ M.FUNCTIONS = {
   ['notify.warn'] = notify.warn,
   ['notify.warn_once'] = notify.warn_once,
   ['page.show'] = float.page,
+  ['page.update'] = float.update_page,
   ['prompt.set_commands'] = while_open(
     function(id, items) slash.set_commands(registry.get(id), items) end
   ),
@@ -96,13 +99,16 @@ local function take_list(name)
   return list
 end
 
+-- JSON of others, which goes on to others as it is.
+local FOREIGN = { details = true, extra = true }
+
 --- Removes `vim.NIL`, as which Python's None arrives: what is not known is absent. Puts the lists
 --- that came in parts in the place of their names.
 local function known(value)
   for key, item in pairs(value) do
     if item == vim.NIL then
       value[key] = nil
-    elseif type(item) == 'table' then
+    elseif type(item) == 'table' and not FOREIGN[key] then
       value[key] = take_list(item['$list']) or known(item)
     end
   end

@@ -1,5 +1,7 @@
 --- `#buffer`, `#file:PATH` and the like in the prompt: where they are, and what the editor has for
 --- them when the prompt is sent.
+local host = require('agentchat.host.process')
+
 local M = {}
 
 local api = vim.api
@@ -69,7 +71,12 @@ local function mention_end(line, at)
     local braced = select(2, line:find('^:{[^{}]+}', at + 1 + #kind))
     if braced then return braced end
     local value = line:match('^:([^%s{}]+)', at + 1 + #kind) or ''
-    value = value:gsub('[.,;:!?%)%]\'"]+$', '')
+    local plain = value:gsub('[,;:!?%)%]\'"]+$', '')
+    if kind == 'dir' and plain:find('^[./]+$') then
+      value = plain:gsub('%.%.%.+$', '..')
+    else
+      value = value:gsub('[.,;:!?%)%]\'"]+$', '')
+    end
     return value ~= '' and at + #kind + 1 + #value or nil
   end
   local word = line:match('^%l+', at + 1) or ''
@@ -200,6 +207,25 @@ end
 
 local function plural(count, noun) return ('%d %s%s'):format(count, noun, count == 1 and '' or 's') end
 
+local OUTSIDE, SECRET = 'outside, asks · ', 'secret, asks · '
+
+local function is_secret(path)
+  local info = host.state().info
+  return info ~= nil
+    and vim
+      .iter(info.secrets)
+      :any(function(glob) return vim.glob.to_lpeg(glob):match(path:lower()) ~= nil end)
+end
+
+--- What makes a path ask before it is read; empty if nothing does.
+local function caution(chat, path)
+  local real, root = vim.uv.fs_realpath(path), vim.uv.fs_realpath(chat.cwd)
+  if not real or not root then return '' end
+  if is_secret(real) then return SECRET end
+  local is_inside = real == root or vim.startswith(real, (root:gsub('/$', '')) .. '/')
+  return is_inside and '' or OUTSIDE
+end
+
 ---@type table<string, fun(chat: agentchat.Chat, value: string): string, boolean?> by the kind of a
 --- mention: its size or the like, and whether there is nothing to attach
 local DESCRIPTIONS = {}
@@ -209,7 +235,9 @@ function DESCRIPTIONS.buffer(chat, value)
   local problem = buffer_problem(buf)
   if problem then return problem, true end
   local size = math.max(api.nvim_buf_get_offset(buf, api.nvim_buf_line_count(buf)), 0)
-  return ('%s · %s'):format(format_size(size), name_of(chat, buf))
+  local path = api.nvim_buf_get_name(buf)
+  local warning = path ~= '' and not chat.remote and caution(chat, path) or ''
+  return ('%s%s · %s'):format(warning, format_size(size), name_of(chat, buf))
 end
 
 function DESCRIPTIONS.selection(chat)
@@ -220,18 +248,25 @@ function DESCRIPTIONS.selection(chat)
   return ('%s · %s, %s'):format(size, name_of(chat, selected.buf), selected.lines)
 end
 
+--- The file or folder of a mention and what the disk says of it; nil if there is none.
+local function find_path(chat, path)
+  path = vim.startswith(path, '/') and path or vim.fs.joinpath(chat.cwd, path)
+  return path, vim.uv.fs_stat(path)
+end
+
 function DESCRIPTIONS.file(chat, value)
-  local path, first, last = value:match('^(.-):(%d+)%-?(%d*)$')
-  path = path or value
-  local stat = vim.uv.fs_stat(vim.startswith(path, '/') and path or vim.fs.joinpath(chat.cwd, path))
+  local name, first, last = value:match('^(.-):(%d+)%-?(%d*)$')
+  local path, stat = find_path(chat, name or value)
   if not stat then return 'not found', true end
-  if first then return plural((tonumber(last) or first) - first + 1, 'line') end
-  return format_size(stat.size)
+  local size = first and plural((tonumber(last) or first) - first + 1, 'line')
+    or format_size(stat.size)
+  return caution(chat, path) .. size
 end
 
 DESCRIPTIONS.dir = function(chat, value)
-  local text, is_missing = DESCRIPTIONS.file(chat, value)
-  return is_missing and text or 'the names of its files', is_missing
+  local path, stat = find_path(chat, value)
+  if not stat then return 'not found', true end
+  return caution(chat, path) .. 'the names of its files'
 end
 
 function DESCRIPTIONS.diagnostics() return plural(#vim.diagnostic.get(), 'diagnostic') end

@@ -27,6 +27,7 @@ local BUILTIN = {
   { 'redo', 'AgentRedo', '', 'Redo the last undo' },
   { 'stop', 'AgentStop', '', 'Stop the request, its tools and the queue' },
   { 'tools', 'AgentTools', '[add|remove name]', 'List, add or remove tools of the chat' },
+  { 'changes', 'AgentChanges', '[turn]', 'Review what a turn or the chat changed' },
   { 'undo', 'AgentUndo', '[turn]', 'Undo the file changes of a turn' },
 }
 

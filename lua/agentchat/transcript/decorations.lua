@@ -9,11 +9,13 @@
 ---     9:9:pad=3             draws three blanks before byte 9; `pad=3─` draws that character
 ---     9:9:rule=1            draws a line from byte 9 to the edge of the window, after one blank
 ---     0:0:fold=             hides the whole line
+---     0:0:line=Group        highlights the whole line, below its other highlights
 local M = {}
 
 local api = vim.api
 
 local PRIORITY = 101 -- of a highlight that has none
+local BELOW = 95 -- of a whole line
 local RULE = 'AgentChatRule'
 local WIDEST = 500 -- cells of a rule; Neovim cuts it at the edge of the window
 
@@ -53,6 +55,8 @@ function M.rule(column, apart) return ('%d:%d:rule=%d'):format(column, column, a
 
 M.FOLDED = '0:0:fold='
 
+function M.line(group) return '0:0:line=' .. group end
+
 ---@class agentchat.HiddenPart of a line; columns in bytes
 ---@field first integer
 ---@field last integer
@@ -91,8 +95,11 @@ local KINDS = {
 }
 
 ---@return vim.api.keyset.set_extmark look, boolean? changes whether it changes what is seen of the text
-local function look_of(part)
+local function look_of(part, row)
   local kind, value = part:match('^(%l+)=(.*)$')
+  if kind == 'line' then
+    return { end_row = row + 1, end_col = 0, hl_group = value, hl_eol = true, priority = BELOW }
+  end
   if kind then return KINDS[kind](value), true end
   local group, priority = part:match('^([^:]+):?(%d*)$')
   return { hl_group = group, priority = tonumber(priority) or PRIORITY }
@@ -102,9 +109,12 @@ end
 ---@param shift integer columns by which they are moved
 ---@param plain boolean only highlights
 function M.draw(buf, ns, row, shift, decorations, plain)
-  api.nvim_buf_clear_namespace(buf, ns, row, row + 1)
+  -- Clearing the row would take the highlight of the whole line above along.
+  for _, mark in ipairs(api.nvim_buf_get_extmarks(buf, ns, { row, 0 }, { row, -1 }, {})) do
+    api.nvim_buf_del_extmark(buf, ns, mark[1])
+  end
   for first, last, part in decorations:gmatch('(%d+):(%d+):(%S+)') do
-    local look, changes = look_of(part)
+    local look, changes = look_of(part, row)
     if not (plain and changes) then
       if last ~= first then look.end_col = last + shift end
       look.strict = false

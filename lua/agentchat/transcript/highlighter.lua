@@ -220,9 +220,17 @@ local function highlight_result(chat, id, section, lines, shifts, pause)
     found.rows = results.match_rows(lines)
     return draw(chat, id, section, found, pause)
   end
-  if not code.is_small(lines) then return drop(chat, id) end
+  local under = section.lang == results.CHANGE and results.change_rows(lines) or {}
+  if not code.is_small(lines) then
+    found.rows = under
+    return draw(chat, id, section, found, pause)
+  end
+  draw(chat, id, section, { rows = under, shifts = shifts, whole = false }, pause)
   ask(chat, section, lines, function(rows)
     found.rows = rows
+    for i, marks in ipairs(under) do
+      found.rows[i] = marks .. ' ' .. rows[i]
+    end
     section.found = found
   end)
 end

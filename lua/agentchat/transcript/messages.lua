@@ -199,11 +199,18 @@ function M.thought(chat, title)
   if block then tool_block.update(chat.buf, block, { title = title }) end
 end
 
+local ENDED = { done = true, failed = true, cancelled = true }
+
 --- Colours the result of a call that has ended.
 local function colour_result(chat, block)
-  if block.state ~= 'done' or block.coloured or #block.drawn == 0 then return end
+  if not ENDED[block.state] or block.coloured or #block.drawn == 0 then return end
   block.coloured = true
-  local lang, row = results.language(block), marks.find(chat.buf, block.mark)
+  local first, last = tool_block.diff_rows(chat.buf, block)
+  if first then
+    return highlighter.add_result(chat, first, last, results.CHANGE, tool_block.INDENT)
+  end
+  local lang = block.state == 'done' and results.language(block)
+  local row = marks.find(chat.buf, block.mark)
   if not lang or not row then return end
   highlighter.add_result(chat, row + 1, row + 1 + #block.drawn, lang, tool_block.INDENT)
 end

@@ -9,6 +9,9 @@ local READS = { read = true, read_file = true }
 local SEARCHES = { grep = true, grep_search = true }
 
 M.MATCHES = 'matches'
+M.CHANGE = 'change'
+
+local SIGNS = { ['+'] = 'AgentChatAdd', ['-'] = 'AgentChatDelete' }
 
 local function is_diff(lines)
   return vim.iter(vim.list_slice(lines, 1, LOOKED_AT)):any(
@@ -38,6 +41,19 @@ function M.match_rows(lines)
     local file = decorations.highlight(0, #path, 'AgentChatFile')
     local at = decorations.highlight(#path + 1, #path + 1 + #number, 'AgentChatLineNr')
     return file .. ' ' .. at
+  end, lines)
+end
+
+--- The decorations of the lines of a change: Python adds those of code.
+---@param lines string[]
+---@return string[] decorations of each line
+function M.change_rows(lines)
+  return vim.tbl_map(function(line)
+    local sign = line:sub(1, 1)
+    if SIGNS[sign] then return decorations.line(SIGNS[sign]) end
+    if vim.startswith(line, '@@ ') then return decorations.highlight(0, #line, 'AgentChatHunk') end
+    if sign == ' ' or sign == '\\' or line == '' then return '' end
+    return decorations.highlight(0, #line, 'AgentChatFile')
   end, lines)
 end
 

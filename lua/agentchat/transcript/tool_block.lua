@@ -1,4 +1,5 @@
---- Tool blocks: a header with the state of a call, and its output below, folded after ten lines.
+--- Tool blocks: a header with the state of a call, below it its output, folded but for ten lines, and the
+--- diff of what it changed, folded.
 local folds = require('agentchat.ui.folds')
 local lines = require('agentchat.transcript.text')
 local marks = require('agentchat.transcript.marks')
@@ -41,19 +42,25 @@ local READING = {
   ls = 'list',
 }
 
+-- Of whose output the end says most.
+local COMMANDS = { bash = true, run_in_terminal = true }
+
 ---@class agentchat.ToolBlock
 ---@field id string
 ---@field title string
 ---@field tool? string
 ---@field state? string
+---@field counts? string lines that it added and removed
 ---@field badge? string how long the call took
 ---@field coloured? boolean whether its result has been given to the highlighter
 ---@field began? number ms, when it began to run
 ---@field shown integer lines that are not folded
 ---@field group string highlight of the output
 ---@field output string[] without indent
+---@field diff string[] of what it changed
 ---@field left_out integer lines of live output that went, after the first `SHOWN`
----@field drawn string[] output as it is in the buffer
+---@field drawn string[] output and diff as they are in the buffer
+---@field above integer lines of these that are before the diff
 ---@field header string as it is in the buffer
 ---@field mark? integer extmark from the header to the end of the output
 ---@field look table<string, integer> extmarks of the colours
@@ -65,8 +72,10 @@ function M.new(id, fields)
     shown = SHOWN,
     group = 'AgentChatBlockBody',
     output = {},
+    diff = {},
     left_out = 0,
     drawn = {},
+    above = 0,
     header = '',
     look = {},
   }
@@ -75,13 +84,14 @@ end
 
 local function header_of(block)
   local parts = { '▸ ' .. block.title }
-  if block.state then table.insert(parts, block.state) end
-  if block.badge and block.badge ~= '' then table.insert(parts, block.badge) end
+  for _, part in ipairs({ block.state or '', block.counts or '', block.badge or '' }) do
+    if part ~= '' then table.insert(parts, part) end
+  end
   return table.concat(parts, ' · ')
 end
 
 --- The output as it is drawn: indented, and no longer than the buffer should hold.
-local function drawn_of(block)
+local function drawn_output(block)
   local output, out = block.output, {}
   local live = block.state == 'running' or block.left_out > 0
   for i = 1, live and #output or math.min(#output, LONGEST) do
@@ -97,37 +107,99 @@ local function drawn_of(block)
   return out
 end
 
+--- Output and diff as they are drawn.
+---@return string[] lines, integer above how many are before the diff
+local function drawn_of(block)
+  local out = drawn_output(block)
+  local above = #out
+  for _, line in ipairs(block.diff) do
+    table.insert(out, line == '' and '' or INDENT .. line)
+  end
+  return out, above
+end
+
 --- What a call reads, if it changes nothing: 'read', 'search' or 'list'.
 function M.reading(block) return READING[block.tool] end
 
 --- The lines of a block that is not in the buffer yet.
 function M.lines(block)
-  block.header, block.drawn = header_of(block), drawn_of(block)
+  block.header = header_of(block)
+  block.drawn, block.above = drawn_of(block)
   return vim.list_extend({ block.header }, block.drawn)
 end
 
----@return { outer?: agentchat.Fold, inner?: agentchat.Fold }
+--- Rows of the diff, the last one excluded; nil without one.
+function M.diff_rows(buf, block)
+  local row = #block.diff > 0 and marks.find(buf, block.mark) or nil
+  if row then return row + 1 + block.above, row + 1 + #block.drawn end
+end
+
+--- The fold of output but for ten lines: the first ones, or the last ones of a command.
+---@return agentchat.Fold?
+local function output_fold(block, row)
+  local count = block.above
+  -- A fold of one line would hide nothing.
+  if count <= block.shown + 1 then return nil end
+  if block.state == 'failed' and count <= MOST_ERROR_LINES then return nil end
+  if not COMMANDS[block.tool] then
+    return { first = row + 2 + block.shown, last = row + 1 + count, closed = true }
+  end
+  local last = row + 1 + count - block.shown
+  return { first = row + 2, last = last, closed = true, note = 'earlier' }
+end
+
+---@return table<'outer'|'inner'|'diff', agentchat.Fold>
 local function folds_of(block, row)
   local count = #block.drawn
   if count == 0 then return {} end
-  local last = row + 1 + count
+  local first, last = row + 1, row + 1 + count
   -- Of reasoning only the header is shown: a paragraph may be one line, and fill the window.
-  if block.shown == 0 then return { outer = { first = row + 1, last = last, closed = true } } end
-  local hidden = block.state == 'done' and M.reading(block) ~= nil
-  local out = { outer = { first = row + 1, last = last, closed = hidden } }
-  if block.state == 'failed' and count <= MOST_ERROR_LINES then return out end
-  -- A fold of one line would hide nothing.
-  if count > block.shown + 1 then
-    out.inner = { first = row + 2 + block.shown, last = last, closed = true }
-  end
+  if block.shown == 0 then return { outer = { first = first, last = last, closed = true } } end
+  local changed = #block.diff > 0
+  local hides = M.reading(block) ~= nil or (changed and not COMMANDS[block.tool])
+  local out = { outer = { first = first, last = last, closed = block.state == 'done' and hides } }
+  if changed and hides then return out end
+  out.inner = output_fold(block, row)
+  if changed then out.diff = { first = first + block.above + 2, last = last, closed = true } end
   return out
+end
+
+local NESTED = { 'outer', 'inner', 'diff' }
+
+---@return agentchat.Fold[]
+local function in_order(found)
+  return vim.tbl_map(
+    function(name) return found[name] end,
+    vim.tbl_filter(function(name) return found[name] ~= nil end, NESTED)
+  )
 end
 
 --- All folds a window should have for a block, the outer one first.
 function M.folds(buf, block)
   local row = marks.find(buf, block.mark)
-  local found = row and folds_of(block, row) or {}
-  return vim.tbl_values({ found.outer, found.inner })
+  return row and in_order(folds_of(block, row)) or {}
+end
+
+--- Makes the folds that a block has now, and did not have before it was drawn.
+local function update_folds(buf, before, now)
+  -- A fold grows with what is written before its end; one that begins or ends elsewhere is another one.
+  local function moves(old, new)
+    return old.note ~= nil and (old.last ~= new.last or old.first ~= new.first)
+  end
+  local new = {}
+  for _, name in ipairs(NESTED) do
+    local old, fold = before[name], now[name]
+    if old and fold and moves(old, fold) then
+      folds.replace(buf, old, fold)
+    elseif old and not fold then
+      folds.open(buf, old.first)
+    elseif fold and not old then
+      table.insert(new, fold)
+    elseif fold and fold.closed and not old.closed then
+      folds.close(buf, fold.first)
+    end
+  end
+  folds.make(buf, new)
 end
 
 local function colour(buf, block, name, row, first, last, group, more)
@@ -144,6 +216,15 @@ local function colour(buf, block, name, row, first, last, group, more)
       strict = false,
     }, more or {})
   )
+end
+
+--- Colours what was added and what was removed, from a column on.
+local function colour_counts(buf, block, row, column)
+  local added, removed = (block.counts or ''):match('^(%+%d+) (%-%d+)')
+  if not added then return end
+  local middle = column + #added
+  colour(buf, block, 'added', row, column, middle, 'AgentChatCodeAdded')
+  colour(buf, block, 'removed', row, middle + 1, middle + 1 + #removed, 'AgentChatCodeDeleted')
 end
 
 local function mark(buf, block, row)
@@ -164,6 +245,7 @@ local function mark(buf, block, row)
     local group, sign = unpack(STATES[block.state])
     colour(buf, block, 'state', row, state, state + #block.state, group)
     colour(buf, block, 'sign', row, 0, #'▸', group, { conceal = sign })
+    colour_counts(buf, block, row, state + #block.state + #' · ')
   end
   if #block.drawn > 0 then
     local more = { end_row = last + 1, hl_eol = true, priority = 90 }
@@ -255,6 +337,8 @@ function M.set(block, fields)
   if block.title == '' then block.title = block.tool or 'tool' end
   if fields.state then set_state(block, fields.state) end
   block.badge = fields.badge and lines.one_line(fields.badge) or block.badge
+  block.counts = fields.counts or block.counts
+  if fields.diff then block.diff = lines.to_lines(fields.diff) end
   if fields.body then
     block.output, block.left_out = lines.to_lines(fields.body), 0
     -- A line end at the end of a result is no line of its own.
@@ -274,7 +358,7 @@ function M.update(buf, block, fields)
   local left_out, before = block.left_out, row and folds_of(block, row) or {}
   M.set(block, fields)
   if not row or details.end_row <= row then return end
-  local header, drawn = header_of(block), drawn_of(block)
+  local header, drawn, above = header_of(block), drawn_of(block)
   local old = current(buf, block, row, details)
   local as_drawn, dropped = old == block.drawn, block.left_out - left_out
   if as_drawn and dropped > 0 then
@@ -282,13 +366,9 @@ function M.update(buf, block, fields)
   end
   if header ~= block.header or not as_drawn then set(buf, row, header) end
   rewrite(buf, row, old, drawn)
-  block.header, block.drawn = header, drawn
+  block.header, block.drawn, block.above = header, drawn, above
   mark(buf, block, row)
-  local now, new = folds_of(block, row), {}
-  if now.outer and not before.outer then table.insert(new, now.outer) end
-  if now.inner and not before.inner then table.insert(new, now.inner) end
-  folds.make(buf, new)
-  if before.inner and not now.inner then folds.open(buf, before.inner.first) end
+  update_folds(buf, before, folds_of(block, row))
 end
 
 return M

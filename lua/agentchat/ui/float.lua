@@ -263,13 +263,29 @@ local function page_spec(title)
   }
 end
 
---- Shows lines to read, and takes the user there unless they are typing.
-function M.page(title, lines)
+---@type table<string, agentchat.Float> the pages that are open, by title
+local pages = {}
+
+--- Shows lines to read, and takes the user there unless they type or went elsewhere meanwhile.
+---@param from? integer the window in which the user asked for it
+function M.page(title, lines, from)
+  if M.update_page(title, lines) then return M.enter(pages[title]) end
   local float = M.open(page_spec(title))
   if not float then return end
+  pages[title] = float
   render.map(float.buf, { 'q', '<Esc>' }, function() M.close(float) end, 'Close')
   M.draw(float, { lines = lines, rows = {} })
-  if vim.api.nvim_get_mode().mode == 'n' then M.enter(float) end
+  local stayed = from == nil or from == vim.api.nvim_get_current_win()
+  if stayed and vim.api.nvim_get_mode().mode == 'n' then M.enter(float) end
+end
+
+--- Shows other lines in a page that is open.
+---@return boolean open whether it is
+function M.update_page(title, lines)
+  local float = pages[title]
+  if not (float and M.is_open(float)) then return false end
+  M.draw(float, { lines = lines, rows = {} })
+  return true
 end
 
 ---@return string[]

@@ -4,6 +4,9 @@ local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.folds')
+local blocks = api.nvim_create_namespace('agentchat.blocks')
+
+local TITLE = 'AgentChatBlock'
 
 ---@type table<integer, table<integer, string>> by buffer and extmark
 local labels = {}
@@ -13,6 +16,7 @@ local labels = {}
 ---@field last integer
 ---@field closed boolean
 ---@field label? string what is shown in place of its first line
+---@field note? 'earlier' it hides lines that come before others
 
 local function in_windows(buf, run)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
@@ -69,6 +73,28 @@ function M.insert_lines(buf, row, list)
   if single then vim.fn.deletebufline(buf, row + 2) end
 end
 
+--- Closes the fold that begins at a line.
+function M.close(buf, line)
+  in_windows(buf, function() pcall(vim.cmd, ('%dfoldclose'):format(line)) end)
+end
+
+--- Puts a fold in the place of one that had other lines; it is open where that was.
+---@param old agentchat.Fold
+---@param new agentchat.Fold
+function M.replace(buf, old, new)
+  in_windows(buf, function()
+    local view, closed = vim.fn.winsaveview(), vim.fn.foldclosed(old.first)
+    while vim.fn.foldclosed(old.first) > 0 do
+      vim.cmd(('%dfoldopen'):format(old.first))
+    end
+    pcall(vim.cmd, ('keepjumps normal! %dGzd'):format(old.first))
+    make(new, closed < 0)
+    -- It was inside of a closed one.
+    if closed > 0 and closed < old.first then vim.cmd(('%dfoldclose'):format(closed)) end
+    vim.fn.winrestview(view)
+  end)
+end
+
 --- Opens the closed fold that begins at a line.
 function M.open(buf, line)
   in_windows(buf, function()
@@ -86,14 +112,24 @@ function M.restore(win, folds)
   end)
 end
 
---- The sign that the header of a block is shown with, and the text after it.
----@return string sign, string group, string rest
-local function sign_of(first, line)
-  local at = { first - 1, 0 }
-  local marks = api.nvim_buf_get_extmarks(0, -1, at, at, { details = true })
-  local mark = vim.iter(marks):find(function(found) return (found[4].conceal or '') ~= '' end)
-  if not mark or vim.wo.conceallevel == 0 then return '', 'AgentChatBlock', line end
-  return mark[4].conceal, mark[4].hl_group, line:sub(mark[4].end_col + 1)
+--- The header of a block as it is drawn where it is not folded.
+---@return [string, string][] chunks
+local function header_chunks(first, line)
+  local opts = { details = true, type = 'highlight' }
+  local found = api.nvim_buf_get_extmarks(0, blocks, { first - 1, 0 }, { first - 1, -1 }, opts)
+  local chunks, at = {}, 0
+  table.sort(found, function(a, b) return a[3] < b[3] end)
+  for _, mark in ipairs(found) do
+    local from, to, sign = mark[3], mark[4].end_col, mark[4].conceal
+    local shown = not (sign and vim.wo.conceallevel == 0) and (sign or mark[4].hl_group ~= TITLE)
+    if shown and from >= at then
+      table.insert(chunks, { line:sub(at + 1, from), TITLE })
+      table.insert(chunks, { sign or line:sub(from + 1, to), mark[4].hl_group })
+      at = to
+    end
+  end
+  table.insert(chunks, { line:sub(at + 1), TITLE })
+  return chunks
 end
 
 function M.text()
@@ -102,12 +138,12 @@ function M.text()
   if label then return { { '✓', 'AgentChatDone' }, { ' ' .. label, 'AgentChatBlock' } } end
   local count, line = last - first + 1, vim.fn.getline(first)
   if not vim.startswith(line, '▸ ') then -- output is indented, or blank
+    local which = vim.startswith(vim.fn.getline(first - 1), '▸ ') and 'earlier' or 'more'
     local what = count == 1 and 'line' or 'lines'
-    return { { ('    … %d more %s'):format(count, what), 'AgentChatReasoning' } }
+    return { { ('    … %d %s %s'):format(count, which, what), 'AgentChatReasoning' } }
   end
   local hidden = (' (%d %s)'):format(count - 1, count == 2 and 'line' or 'lines')
-  local sign, group, rest = sign_of(first, line)
-  return { { sign, group }, { rest, 'AgentChatBlock' }, { hidden, 'AgentChatReasoning' } }
+  return vim.list_extend(header_chunks(first, line), { { hidden, 'AgentChatReasoning' } })
 end
 
 return M

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from agentchat.agent.execution.results import ResultStore
@@ -27,7 +28,7 @@ from agentchat.core.tools.mentions import (
 from agentchat.core.tools.tool import ToolContext, ToolOutput, refuse_staging
 from agentchat.core.turn.effects import PromptCall
 from agentchat.core.workspace import Command, Workspace
-from agentchat.tools.builtin import diagnostics, find, grep, read
+from agentchat.tools.builtin import diagnostics, grep
 
 log = logging.getLogger(__name__)
 
@@ -96,13 +97,15 @@ class Attachments:
         self,
         message: UserText,
         captured: Mapping[str, CapturedContext],
+        calls: Mapping[str, Sequence[PromptCall]],
         results: Mapping[str, ToolResult],
     ) -> CompletedMessage:
         """Return the message with its attachments.
 
         Args:
             captured: what the editor had for mentions.
-            results: the results of the calls of ``mention_calls``, by mention.
+            calls: what :meth:`calls` returned for it.
+            results: their results, by the ids of the calls.
         """
         attachments: dict[str, Attachment] = {}
         problems: list[str] = []
@@ -110,7 +113,9 @@ class Attachments:
         for mention in context_mentions(message.display_text):
             name = mention.mention
             try:
-                attachment = await self._attach(mention, captured, results, texts)
+                made = calls.get(name, ())
+                given = _check([results[call.call.id] for call in made])
+                attachment = await self._attach(mention, captured, made, given, texts)
                 attachments |= {name: attachment} if attachment is not None else {}
             except ToolError as error:
                 problems.append(f"Nothing is attached for {name}: {error}")
@@ -121,6 +126,39 @@ class Attachments:
         lines = [f"Attached: {names}"] if names else []
         return CompletedMessage(add_attachments(message, attachments), (*lines, *problems), texts)
 
+    async def calls(
+        self, text: str, captured: Mapping[str, CapturedContext]
+    ) -> dict[str, tuple[PromptCall, ...]]:
+        """Return what a message calls for its mentions: what they read asks as any call does."""
+        found = {}
+        for mention in context_mentions(text):
+            try:
+                found[mention.mention] = tuple(
+                    [call async for call in self._calls(mention, captured)]
+                )
+            except (ToolError, OSError) as error:
+                log.warning("%s: %s", mention.mention, error)
+        return found
+
+    async def _calls(
+        self, mention: ContextMention, captured: Mapping[str, CapturedContext]
+    ) -> AsyncIterator[PromptCall]:
+        name = mention.mention
+        match mention.kind:
+            case "url":
+                yield prompt_call("fetch", {"url": mention.value}, name)
+            case "dir":
+                yield prompt_call("find", {"pattern": "*", "path": mention.value}, name)
+            case "file":
+                path, first, last = mention.file_range()
+                if last >= first:
+                    yield _read_call(path, first, last, name)
+            case "symbol":
+                async for path, first, last in self._definitions(mention.value):
+                    yield _read_call(path, first, last, name)
+            case "" if name in captured and captured[name].path:
+                yield _read_call(captured[name].path, 0, 0, name)
+
     def confirm(self, completed: CompletedMessage) -> None:
         """Take over the texts of files that a message carries, which is in the journal now."""
         self._sent.update(completed.texts)
@@ -129,18 +167,19 @@ class Attachments:
         self,
         mention: ContextMention,
         captured: Mapping[str, CapturedContext],
-        results: Mapping[str, ToolResult],
+        calls: Sequence[PromptCall],
+        results: Sequence[ToolResult],
         texts: dict[str, str],
     ) -> Attachment | None:
         match mention.kind or mention.mention:
             case "file":
-                return await self._attach_file(*mention.file_range(), texts)
+                return await self._attach_file(*mention.file_range(), results, texts)
             case "dir":
-                return await self._attach_directory(mention.value)
+                return await self._attach_directory(mention.value, results)
             case "symbol":
-                return await self._attach_symbol(mention.value)
+                return _attach_symbol(mention.value, calls, results)
             case "url":
-                return _fetched(mention, results[mention.mention])
+                return Attachment(mention.value, results[0].text, results[0].images)
             case "#diff":
                 return await self._attach_diff()
             case "#diagnostics":
@@ -150,7 +189,7 @@ class Attachments:
             case server if mention.kind:
                 return await self._attach_resource(server, mention.value)
         context = captured.get(mention.mention, CapturedContext())
-        return await self._attach_captured(context, texts)
+        return await self._attach_captured(context, results, texts)
 
     async def _attach_resource(self, server: str, uri: str) -> Attachment | None:
         result = await self._read_resource(server, uri)
@@ -160,16 +199,19 @@ class Attachments:
         return replace(attachment, images=result.images)
 
     async def _attach_file(
-        self, path: str, first: int, last: int, texts: dict[str, str]
+        self,
+        path: str,
+        first: int,
+        last: int,
+        results: Sequence[ToolResult],
+        texts: dict[str, str],
     ) -> Attachment:
         """Return a file; of a whole file that was sent before only what changed since."""
+        if not results:
+            raise ToolError(f"line {last} is before line {first}.")
         target = await self._workspace.locate(path)
         self._touch([target.path])
-        number = last - first + 1 if first else None
-        if number is not None and number < 1:
-            raise ToolError(f"line {last} is before line {first}.")
-        arguments = read.ReadArguments(path=path, offset=first or None, limit=number)
-        attachment = _attachment(target.display_path, await read.run(arguments, self._context))
+        attachment = _attachment(target.display_path, results[0])
         if first:
             lines = f"line {first}" if last == first else f"lines {first}-{last}"
             return replace(attachment, name=f"{attachment.name} ({lines})")
@@ -185,38 +227,31 @@ class Attachments:
             self._sent, self._sent_start = {}, self._start()
         return self._sent.get(path)
 
-    async def _attach_directory(self, path: str) -> Attachment:
+    async def _attach_directory(self, path: str, results: Sequence[ToolResult]) -> Attachment:
         """Return the names of the files in a directory and below it."""
         target = await self._workspace.locate(path)
         self._touch([f"{target.path}/"])
-        arguments = find.FindArguments(pattern="*", path=path, limit=None)
-        name = f"the files in {target.display_path.rstrip('/')}/"
-        return _attachment(name, await find.run(arguments, self._context))
+        return _attachment(f"the files in {target.display_path.rstrip('/')}/", results[0])
 
-    async def _attach_symbol(self, name: str) -> Attachment:
-        """Return the definitions of a name."""
-        pattern = definition_pattern(name)
-        search = grep.GrepArguments(pattern=pattern, limit=MOST_DEFINITIONS)
+    async def _definitions(self, name: str) -> AsyncIterator[tuple[str, int, int]]:
+        """Yield path, first and last line of the definitions of a name."""
+        search = grep.GrepArguments(pattern=definition_pattern(name), limit=MOST_DEFINITIONS)
         found = (await grep.run(search, self._context)).text
-        places = [match for line in found.splitlines() if (match := _PLACE.match(line))]
-        if not places:
-            raise ToolError("no definition is found; name its file with #file:PATH:10-40.")
-        parts = [await self._definition(match["path"], int(match["line"])) for match in places]
-        return Attachment(f"the definition of {name}", mask_secrets("\n\n".join(parts)))
+        for match in filter(None, map(_PLACE.match, found.splitlines())):
+            path, line = match["path"], int(match["line"])
+            target = await self._workspace.locate(path)
+            self._touch([target.path])
+            data = await self._workspace.read(target.path)
+            lines = data.decode("utf-8", "replace").splitlines()
+            yield path, line, definition_end(lines, line - 1)
 
-    async def _definition(self, path: str, line: int) -> str:
-        target = await self._workspace.locate(path)
-        self._touch([target.path])
-        data = await self._workspace.read(target.path)
-        lines = data.decode("utf-8", "replace").splitlines()
-        end = definition_end(lines, line - 1)
-        return "\n".join([f"{path}:{line}-{end}", *lines[line - 1 : end]])
-
-    async def _attach_captured(self, context: CapturedContext, texts: dict[str, str]) -> Attachment:
+    async def _attach_captured(
+        self, context: CapturedContext, results: Sequence[ToolResult], texts: dict[str, str]
+    ) -> Attachment:
         if context.problem or not context.name:
             raise ToolError(context.problem or "there is no editor to take it from.")
         if context.path:
-            return await self._attach_file(context.path, 0, 0, texts)
+            return await self._attach_file(context.path, 0, 0, results, texts)
         return _attachment(context.name, self._shorten(context.text))
 
     async def _attach_diff(self) -> Attachment:
@@ -233,23 +268,39 @@ class Attachments:
         return ToolOutput(self._results.shorten("context", text)[0])
 
 
-def _attachment(name: str, result: ToolOutput) -> Attachment:
+def _attachment(name: str, result: ToolOutput | ToolResult) -> Attachment:
     return Attachment(name, mask_secrets(result.text), result.images)
 
 
-def mention_calls(text: str) -> dict[str, PromptCall]:
-    """Return the calls that a message makes for its mentions: ``#url`` asks as ``fetch`` does."""
-    return {
-        mention.mention: prompt_call("fetch", {"url": mention.value}, mention.mention)
-        for mention in context_mentions(text)
-        if mention.kind == "url"
-    }
+def _read_call(path: str, first: int, last: int, mention: str) -> PromptCall:
+    """Return the call that reads a file, or lines of it, for a mention."""
+    lines = {"offset": first, "limit": last - first + 1} if first else {}
+    return prompt_call("read", {"path": path, **lines}, mention)
 
 
-def _fetched(mention: ContextMention, result: ToolResult) -> Attachment:
-    if result.is_error:
-        raise ToolError(result.text)
-    return Attachment(mention.value, result.text, result.images)
+def _check(results: Sequence[ToolResult]) -> Sequence[ToolResult]:
+    """Return the results; raises ToolError if one is an error."""
+    for result in results:
+        if result.is_error:
+            raise ToolError(result.text)
+    return results
+
+
+def _place(call: PromptCall) -> str:
+    """Return the path and the lines that a call reads."""
+    given = json.loads(call.call.arguments)
+    return f"{given['path']}:{given['offset']}-{given['offset'] + given['limit'] - 1}"
+
+
+def _attach_symbol(
+    name: str, calls: Sequence[PromptCall], results: Sequence[ToolResult]
+) -> Attachment:
+    """Return the definitions of a name."""
+    if not results:
+        raise ToolError("no definition is found; name its file with #file:PATH:10-40.")
+    parts = [f"{_place(call)}\n{r.text}" for call, r in zip(calls, results, strict=True)]
+    text = "\n\n".join(parts)
+    return Attachment(f"the definition of {name}", mask_secrets(text))
 
 
 def _changes_since(attachment: Attachment, before: str) -> Attachment:

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 from agentchat.agent.accounts import Accounts
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
+from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments, with_diff
 from agentchat.agent.message_queue import MessageQueue
+from agentchat.agent.modes.stage import Stage
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.status import ModelSource
@@ -26,6 +27,15 @@ from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.preview_stack import resolution_line
 from agentchat.core.turn.view import Observer, ToolBlock, View
+from agentchat.journal import records as r
+from agentchat.journal.entries import (
+    has_own_effect,
+    message_records,
+    request_record,
+    response_record,
+    start_records,
+    step_record,
+)
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
@@ -37,6 +47,9 @@ STOP_SECONDS = 1.0
 
 SUMMARIZING = "summarising the older part of this chat"
 
+ENDING = (e.Record, e.TearDown, e.ForgetIsolated, e.EndStage)
+"""The effects that are performed whatever else stops."""
+
 LEAST_SECONDS = 0.05
 """The least time for each of them."""
 
@@ -45,9 +58,9 @@ class Interpreter:
     """Plays the turns of one chat, one at a time, with the real model, tools, user and journal.
 
     ``stop`` cancels the running effect and throws ``Cancelled`` into the plan, which answers the
-    open calls. ``Record`` and ``TearDown`` are performed even then, so that every result is in the
-    journal and every exit hook runs. Exit hooks that the plan did not run, because it was closed
-    or failed, run at the end.
+    open calls. The effects that bring something to its end (``ENDING``) are performed even then, so
+    that every result is in the journal, every exit hook runs and stage mode ends. Those that the
+    plan did not yield, because it was closed or failed, are performed at the end.
     """
 
     def __init__(
@@ -58,6 +71,7 @@ class Interpreter:
         runner: ToolRunner,
         previews: Previews,
         approvals: Approvals,
+        stage: Stage,
         queue: MessageQueue,
         touch: Callable[[Iterable[str]], None],
         preparation: Preparation,
@@ -71,6 +85,7 @@ class Interpreter:
         self._runner = runner
         self._previews = previews
         self._approvals = approvals
+        self._stage = stage
         self._queue = queue
         self._touch = touch
         self._preparation = preparation
@@ -82,6 +97,7 @@ class Interpreter:
         self._running: asyncio.Task[Any] | None = None
         self._hook_limit: asyncio.Timeout | None = None
         self._set_up_calls: dict[str, ValidCall] = {}
+        self._started_ids: set[str] = set()
         self._deadline: float | None = None
 
     # --- the turn ---------------------------------------------------------------------------------
@@ -99,12 +115,19 @@ class Interpreter:
             end = TurnEnd("error", internal_error_message(error))
         finally:
             plan.close()
-            for call in list(self._set_up_calls.values()):
-                await self._tear_down(call)
+            await self._end_all()
             stopped, self._deadline = self._is_stopped, None
         if _is_cancelled():
             raise asyncio.CancelledError
         return replace(end, stopped=stopped)
+
+    async def _end_all(self) -> None:
+        """Bring to its end what the plan has not."""
+        for call in list(self._set_up_calls.values()):
+            await self._tear_down(call)
+        await self._runner.forget_isolated()
+        await self._stage.end()
+        self._started_ids.clear()
 
     def stop(self) -> None:
         """Cancel what is running; a second stop does nothing more."""
@@ -137,7 +160,7 @@ class Interpreter:
 
     async def _answer(self, effect: e.Effect[Any]) -> Any:
         try:
-            if isinstance(effect, (e.Record, e.TearDown)):
+            if isinstance(effect, ENDING):
                 return await self._perform(effect)
             if self._is_stopped or _is_cancelled():
                 self.stop()
@@ -182,7 +205,7 @@ class Interpreter:
             case e.Summarize():
                 return await self._summarize(effect.request)
             case e.RecordStep():
-                return self._journal.record_step(effect.step)
+                return self._journal.add(step_record(effect.step))
             case e.Announce():
                 return self._announce(effect)
             case e.ReportBudget():
@@ -206,10 +229,22 @@ class Interpreter:
                 return await self._run_quietly(effect.ready)
             case e.RunTool():
                 return await self._run(effect.ready)
-            case e.TryCall() | e.ApplyTried() | e.ForgetTried():
-                return await self._perform_trial(effect)
             case e.RunTools():
                 return await self._run_together(effect.ready)
+        return await self._perform_on_overlay(effect)
+
+    async def _perform_on_overlay(self, effect: e.Effect[Any]) -> Any:
+        match effect:
+            case e.BeginStage():
+                return await self._stage.begin()
+            case e.EndStage():
+                return await self._stage.end()
+            case e.RunIsolated():
+                return await self._run_isolated(effect.ready)
+            case e.ApplyIsolated():
+                return await self._apply_isolated(effect)
+            case e.ForgetIsolated():
+                return await self._runner.forget_isolated()
         raise TypeError(f"no effect: {effect!r}")
 
     # --- effects ----------------------------------------------------------------------------------
@@ -229,7 +264,7 @@ class Interpreter:
         reply = await self._ask_quietly(request)
         self._accounts.add(reply)
         if reply.usage is not None:
-            self._journal.record_request(reply.model, reply.usage)
+            self._journal.add(request_record(reply.model, reply.usage))
         self._view.finish_reply()
         return reply
 
@@ -278,47 +313,35 @@ class Interpreter:
             self._view.update_block(request.call.call.id, ToolBlock(state="waiting"))
         response = await self._approvals.ask(request)
         if response.decision is None:
-            self._journal.record_response(request, response)
+            self._journal.add(response_record(request, response))
         return response
 
     async def _run(self, ready: e.ReadyCall) -> ToolResult:
         async with self._slots:
             call = ready.call
             title = call.tool.title(ShownArguments(call.raw_arguments, call.call.id))
-            self._journal.record_call_started(ready)
+            self._journal.add(*start_records(ready), durable=has_own_effect(ready))
             self._show_start(call.call.id, call.tool.name, title)
             result = await self._runner.run(ready)
-            self._journal.record_call_finished(result)
+            self._journal.add(r.CallFinished(result.call_id, result.status.value))
             return result
 
     async def _run_quietly(self, ready: e.ReadyCall) -> ToolResult:
         """Run a call of a prompt: it has no block, its result is part of the message."""
-        self._journal.record_call_started(ready)
+        self._journal.add(*start_records(ready), durable=has_own_effect(ready))
         result = await self._runner.run(ready, shown=False)
-        self._journal.record_call_finished(result)
+        self._journal.add(r.CallFinished(result.call_id, result.status.value))
         return result
 
-    async def _perform_trial(self, effect: e.TryCall | e.ApplyTried | e.ForgetTried) -> Any:
-        match effect:
-            case e.TryCall():
-                return await self._try(effect.ready)
-            case e.ApplyTried():
-                return await self._apply_tried(effect)
-            case e.ForgetTried():
-                return await self._runner.forget_tried()
-
-    async def _try(self, ready: e.ReadyCall) -> e.TriedCall:
+    async def _run_isolated(self, ready: e.ReadyCall) -> e.IsolatedCall:
         call = ready.call
-        title = call.tool.title(call.raw_arguments)
-        self._view.update_block(call.call.id, ToolBlock(title=title, state="running"))
-        return await self._runner.try_call(ready)
-
-    async def _apply_tried(self, effect: e.ApplyTried) -> ToolResult:
-        self._journal.record_call_started(effect.ready)
-        call = effect.ready.call
         self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
-        result = await self._runner.apply_tried(effect.ready, effect.tried)
-        self._journal.record_call_finished(result)
+        return await self._runner.run_isolated(ready)
+
+    async def _apply_isolated(self, effect: e.ApplyIsolated) -> ToolResult:
+        self._journal.add(*start_records(effect.ready), durable=has_own_effect(effect.ready))
+        result = await self._runner.apply_isolated(effect.ready, effect.isolated)
+        self._journal.add(r.CallFinished(result.call_id, result.status.value))
         return result
 
     async def _run_together(self, calls: tuple[e.ReadyCall, ...]) -> tuple[ToolResult, ...]:
@@ -354,7 +377,8 @@ class Interpreter:
             if failed:
                 title = resolution_line(label, effect.action, True, effect.extent, cancelled)
                 self._view.update_block(call.id, ToolBlock(title=title))
-        return self._runner.make_result(call.id, call.name, _with_reason(result, effect.reason))
+        answer = self._runner.make_result(call.id, call.name, _with_reason(result, effect.reason))
+        return await with_diff(answer, result.change)
 
     async def _record(self, effect: e.Record) -> Message:
         message = effect.message
@@ -365,7 +389,7 @@ class Interpreter:
             message = await self._format(message, effect)
             if effect.heading:
                 message = replace(message, text=f"{effect.heading}\n{message.text}")
-        self._journal.record_message(message, effect.decision)
+        self._journal.add(*message_records(message, effect.decision))
         match message:
             case UserText() | Note():
                 self._queue.finish(message)
@@ -402,7 +426,11 @@ class Interpreter:
             self._hook_limit = None
 
     def _show_start(self, call_id: str, tool: str, title: str) -> None:
+        """Show that a call runs; its event is fired once, however often it runs."""
         self._view.update_block(call_id, ToolBlock(title=title, state="running"))
+        if call_id in self._started_ids:
+            return
+        self._started_ids.add(call_id)
         self._view.fire_event("AgentToolStarted", {"tool": tool, "call_id": call_id})
 
 

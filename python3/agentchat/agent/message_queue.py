@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
-from agentchat.agent.attachments import Attachments, CompletedMessage, mention_calls
+from agentchat.agent.attachments import Attachments, CompletedMessage
 from agentchat.agent.chat_tools import ChatTools
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.prompts.expanded_prompt import ExpandedPrompt, PromptExpander
@@ -19,8 +20,9 @@ from agentchat.core.turn.view import View
 class QueuedMessage:
     """A message of the user.
 
-    ``typed`` is the text with its mentions of tools replaced, ``command`` the slash command that
-    it begins with. ``message`` is set when these have their results; ``lines`` name for the user
+    ``data`` is text that follows it and in which nothing is a mention or a command. ``typed`` is
+    the text with its mentions of tools replaced, ``command`` the slash command that it begins with.
+    ``message`` is set when these have their results; ``lines`` name for the user
     what was added.
     """
 
@@ -28,7 +30,8 @@ class QueuedMessage:
     captured: Mapping[str, CapturedContext]
     typed: str | None = None
     command: ExpandedPrompt | None = None
-    mention_calls: Mapping[str, PromptCall] = field(default_factory=dict)
+    data: str = ""
+    mention_calls: Mapping[str, Sequence[PromptCall]] = field(default_factory=dict)
     results: dict[str, ToolResult] = field(default_factory=dict)
     completed: CompletedMessage | None = None
     message: UserText | None = None
@@ -60,9 +63,14 @@ class MessageQueue:
         self._notes = notes
         self._items: list[QueuedMessage | Note] = []
 
-    def add(self, text: str, captured: Mapping[str, CapturedContext]) -> None:
-        """Add what the user typed; ``captured`` is what the editor had for its mentions."""
-        self._items.append(QueuedMessage(text, captured))
+    def add(self, text: str, captured: Mapping[str, CapturedContext], data: str = "") -> None:
+        """Add what the user typed.
+
+        Args:
+            captured: what the editor had for its mentions.
+            data: what follows it, as it is: nothing in it is a mention or a command.
+        """
+        self._items.append(QueuedMessage(text, captured, data=data))
 
     def withdraw(self, text: str) -> None:
         """Remove the newest message of the user with this text, if it still waits."""
@@ -85,9 +93,9 @@ class MessageQueue:
                 typed, lines = self._tools.add_mentioned(item.text)
                 item.command = await self._expander.expand(typed)
                 item.typed, item.lines = typed, (*lines, *self._apply_command(item.command))
-                item.mention_calls = mention_calls(item.text)
+                item.mention_calls = await self._attachments.calls(item.text, item.captured)
                 calls += item.command.calls.values() if item.command is not None else ()
-                calls += item.mention_calls.values()
+                calls += chain.from_iterable(item.mention_calls.values())
         return tuple(calls)
 
     def give_result(self, result: ToolResult) -> None:
@@ -152,11 +160,21 @@ class MessageQueue:
             command.results = item.results
             message = UserText(command.text(), display_text=item.text, images=command.images())
             item.lines = (*command.lines(), *item.lines)
-        calls = item.mention_calls.items()
-        results = {mention: item.results[call.call.id] for mention, call in calls}
-        item.completed = await self._attachments.complete(message, item.captured, results)
-        item.message = item.completed.message
+        item.completed = await self._attachments.complete(
+            message, item.captured, item.mention_calls, item.results
+        )
+        item.message = _with_data(item.completed.message, item.data)
         item.lines = (*item.lines, *item.completed.lines)
+
+
+def _with_data(message: UserText, data: str) -> UserText:
+    """Return a message with text below it that nobody typed into the prompt."""
+    if not data:
+        return message
+    text, shown = (
+        "\n\n".join(filter(None, (part, data))) for part in (message.text, message.display_text)
+    )
+    return replace(message, text=text, display_text=shown)
 
 
 def _message(item: QueuedMessage | Note) -> Message | None:

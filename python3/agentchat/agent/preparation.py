@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-from collections.abc import Awaitable, Callable
 
 from agentchat.agent.chat_tools import ChatTools
 from agentchat.agent.prompts.rules_files import RulesFiles
@@ -29,14 +28,12 @@ class Preparation:
         tools: ChatTools,
         rules: RulesFiles,
         skills: Skills | None,
-        begin_stage: Callable[[], Awaitable[None]],
     ) -> None:
         self._chat = chat
         self._workspace = workspace
         self._tools = tools
         self._rules = rules
         self._skills = skills
-        self._begin_stage = begin_stage
         self.sandbox: SandboxSetting | None = None
 
     async def connect(self) -> None:
@@ -52,7 +49,6 @@ class Preparation:
         """
         try:
             await self.connect()
-            await self._begin_stage()
         except Unreachable as error:
             raise UserError(str(error)) from error
         await self._tools.ready()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.jobs import BackgroundJobs
+from agentchat.agent.jobs import BackgroundJobs, Job
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.text_file import has_surrogates, why_not_text
@@ -64,6 +66,7 @@ class PreviewActions:
         previews: Previews,
         view: View,
         background: BackgroundJobs,
+        add_command: Callable[[Job], None],
         observer: Observer,
     ) -> None:
         self._stack = stack
@@ -71,19 +74,23 @@ class PreviewActions:
         self._previews = previews
         self._view = view
         self._background = background
+        self._add_command = add_command
         self._observer = observer
 
     def resolve(self, command: ResolveCommand) -> None:
         """Apply or discard the newest preview: the user's command is the consent."""
         pending = self._stack.newest()
-        if pending is not None and self._approvals.asks_about(pending):
-            choice: Choice = "accept" if command.action == "apply" else "reject"
-            response = ApprovalResponse(choice, command.reason, hunk_decisions=command.hunks)
-            self._approvals.answer_open(response)
-        elif len(self._stack) == 0 or pending is None:
+        choice: Choice = "accept" if command.action == "apply" else "reject"
+        response = ApprovalResponse(choice, command.reason, hunk_decisions=command.hunks)
+        if pending is not None and self._approvals.answer_about(pending, response):
+            return
+        if len(self._stack) == 0 or pending is None:
             self._view.notify("warn", NOTHING)
         elif command.action == "apply" and not _is_shown(pending, command.seen):
             self._view.notify("warn", NOT_SHOWN)
+        elif pending.outside_turns:
+            work = partial(self._resolve, pending, command)
+            self._add_command(Job("resolve", work, is_command=True))
         else:
             self._background.start(self._resolve(pending, command))
 
@@ -129,6 +136,9 @@ class PreviewActions:
 
     async def _resolve(self, pending: Preview, command: ResolveCommand) -> None:
         failed = resolution_line(pending.label, command.action, failed=True)
+        if self._find_preview(pending.id) is None and not pending.is_standing:
+            self._view.notify("warn", NOT_PENDING)
+            return
         try:
             if command.action == "apply":
                 await self._apply(pending, command)
@@ -155,6 +165,8 @@ class PreviewActions:
             await self._discard(pending, command)
         else:
             extent = kept_extent(pending.preview.change, kept.change)
+            if pending.confirm is not None:
+                await pending.confirm(kept)
             await self._finish(replace(pending, preview=kept), command, extent)
 
     async def _discard(self, pending: Preview, command: ResolveCommand) -> None:

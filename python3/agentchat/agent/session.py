@@ -13,46 +13,23 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from agentchat.agent.accounts import Accounts, Ledger
-from agentchat.agent.attachments import Attachments
-from agentchat.agent.chat_tools import ChatTools, ToolFiles
-from agentchat.agent.code_inserts import CodeInserts
-from agentchat.agent.compaction import CompactionCommands
-from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.results import ResultStore
-from agentchat.agent.execution.tool_runner import ToolRunner
-from agentchat.agent.external.agent import ExternalAgent
-from agentchat.agent.interpreter import Interpreter
-from agentchat.agent.jobs import BackgroundJobs, Job, Jobs
-from agentchat.agent.message_queue import MessageQueue
-from agentchat.agent.modes.mode import STAGE_MODE, Mode
-from agentchat.agent.modes.plan import PlanMode
-from agentchat.agent.modes.stage import Stage
-from agentchat.agent.permissions.approvals import Approvals
-from agentchat.agent.permissions.rule_store import RuleStore
-from agentchat.agent.preparation import Preparation
-from agentchat.agent.preview_actions import PreviewActions
-from agentchat.agent.prompts.expanded_prompt import PromptExpander, TurnModel
-from agentchat.agent.prompts.rules_files import RulesFiles
-from agentchat.agent.prompts.skills import Skills
-from agentchat.agent.prompts.slash_commands import SlashCommands
-from agentchat.agent.status import ContextWindow, ModelSource, ObservedFrontend, chat_status
+from agentchat.agent.jobs import Job
+from agentchat.agent.modes.mode import STAGE_MODE
+from agentchat.agent.session_parts import SessionParts
+from agentchat.agent.status import chat_status
 from agentchat.agent.stream import STOPPED_TURN, replay
-from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.pending_previews import PendingPreviews
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
-from agentchat.core.frontend import Frontend
 from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.todo import parse_todo
-from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
-from agentchat.core.turn.loop import TurnEnd, turn
+from agentchat.core.turn.hunk_decisions import HunkDecision
+from agentchat.core.turn.loop import TurnEnd, internal_error_message, turn
 from agentchat.core.turn.validate import model_schema
-from agentchat.core.turn.view import View
-from agentchat.core.workspace import SandboxSetting, Workspace
-from agentchat.journal.writer import JournalWriter
-from agentchat.workspace.overlay.workspace import OverlayWorkspace
+from agentchat.core.workspace import SandboxSetting
+from agentchat.journal import records as r
+from agentchat.journal.reader import todo_record
 
 log = logging.getLogger(__name__)
 
@@ -63,155 +40,56 @@ CLOSE_SECONDS = 5.0
 
 
 class Session:
-    """Runs one chat. Lives on one event loop.
+    """Runs one chat, whose parts it is given. Lives on one event loop."""
 
-    Args:
-        agent: the agent of another program whose calls the chat runs, if it is such a chat.
-    """
-
-    def __init__(
-        self,
-        chat: Chat,
-        *,
-        workspace: Workspace,
-        view: View,
-        journal: JournalWriter,
-        results: ResultStore,
-        model: ModelSource,
-        max_parallel: int,
-        frontend: Frontend | None = None,
-        rule_store: RuleStore | None = None,
-        tool_files: ToolFiles | None = None,
-        ledger: Ledger | None = None,
-        overlay: OverlayWorkspace | None = None,
-        agent: ExternalAgent | None = None,
-        commands: SlashCommands | None = None,
-        turn_model: TurnModel | None = None,
-        skills: Skills | None = None,
-    ) -> None:
-        self.chat = chat
-        self._workspace = workspace
-        self._view = view
-        self._journal = journal
-        self._model = model
-        self._frontend = ObservedFrontend(frontend, self) if frontend is not None else None
-        self._background = BackgroundJobs(view)
-        self._warm_up = BackgroundJobs(view)
-        self._jobs = Jobs(view, self._background)
-        self._window = ContextWindow(chat, model, self._warm_up, observer=self)
-        self.commands = commands or SlashCommands()
-        if skills is not None:
-            self.commands.add(skills)
-        self._expander = PromptExpander(self.commands, workspace, turn_model)
-        self.rules_files = RulesFiles(workspace)
-        self.tools = ChatTools(chat, view, journal, tool_files)
-        self._preparation = Preparation(
-            chat, workspace, self.tools, self.rules_files, skills, self._begin_stage
-        )
-        self._queue = MessageQueue(
-            view=view,
-            preparation=self._preparation,
-            tools=self.tools,
-            attachments=Attachments(
-                workspace,
-                results,
-                frontend,
-                touch=self.rules_files.touch,
-                start=lambda: chat.context.start,
-                read_resource=self.tools.read_resource,
-            ),
-            notes=self._take_rules,
-            expander=self._expander,
-        )
-        self.approvals = Approvals(chat, view=view, rule_store=rule_store, observer=self)
-        self._previews = previews = Previews(
-            chat.previews,
-            workspace=workspace,
-            overlay=overlay,
-            view=view,
-            journal=journal,
-            observer=self,
-        )
-        self._code_inserts = CodeInserts(workspace=workspace, previews=previews, view=view)
-        self._stage = Stage(
-            chat,
-            overlay,
-            workspace=workspace,
-            previews=previews,
-            approvals=self.approvals,
-            view=view,
-            journal=journal,
-        )
-        self._mode = Mode(
-            PlanMode(chat, journal),
-            self._stage,
-            approvals=self.approvals,
-            view=view,
-            observer=self,
-        )
-        runner = ToolRunner(
-            workspace,
-            view=view,
-            journal=journal,
-            previews=previews,
-            results=results,
-            toolbox=chat.toolset,
-            policy=chat.policy,
-            todo=chat.todo,
-            overlay=overlay,
-            frontend=self._frontend,
-        )
-        self._undo_commands = UndoCommands(
-            chat.toolset,
-            workspace=workspace,
-            view=view,
-            journal=journal,
-            runner=runner,
-            observer=self,
-        )
-        self.preview_actions = PreviewActions(
-            chat.previews,
-            approvals=self.approvals,
-            previews=previews,
-            view=view,
-            background=self._background,
-            observer=self,
-        )
-        self._interpreter = Interpreter(
-            view=view,
-            journal=journal,
-            runner=runner,
-            previews=previews,
-            approvals=self.approvals,
-            queue=self._queue,
-            touch=self.rules_files.touch,
-            preparation=self._preparation,
-            model=model,
-            accounts=Accounts(chat, view, ledger),
-            max_parallel=max_parallel,
-            observer=self,
-        )
-        self._compaction = CompactionCommands(
-            chat, interpreter=self._interpreter, view=view, journal=journal, observer=self
-        )
-        chat.todo.on_change = self._show_todo
+    def __init__(self, parts: SessionParts) -> None:
+        self.chat = parts.chat
+        self.commands = parts.commands
+        self.rules_files = parts.rules_files
+        self.tools = parts.tools
+        self.approvals = parts.approvals
+        self.preview_actions = parts.preview_actions
+        self._workspace = parts.workspace
+        self._view = parts.view
+        self._journal = parts.journal
+        self._model = parts.model
+        self._agent = parts.agent
+        self._frontend = parts.observed_frontend
+        self._background, self._warm_up = parts.background, parts.warm_up
+        self._jobs = parts.jobs
+        self._window = parts.window
+        self._expander = parts.expander
+        self._preparation = parts.preparation
+        self._queue = parts.queue
+        self._previews = parts.previews
+        self._code_inserts = parts.code_inserts
+        self._stage, self._mode = parts.stage, parts.mode
+        self._isolated = parts.isolated
+        self._undo_commands, self._changes = parts.undo_commands, parts.changes
+        self._interpreter = parts.interpreter
+        self._compaction = parts.compaction
         self._in_turn = False
         self._working = False
-        self._agent = agent
-        if agent is not None:
-            agent.wake, agent.stop_turn = self._start_work, self._interpreter.stop
+        parts.observer.session = self
+        self.chat.todo.on_change = self._show_todo
+        if self._agent is not None:
+            self._agent.wake, self._agent.stop_turn = self._start_work, self._interpreter.stop
 
     # --- commands of the user ---------------------------------------------------------------------
 
     def send(
-        self, text: str, captured: Mapping[str, CapturedContext] = MappingProxyType({})
+        self,
+        text: str,
+        captured: Mapping[str, CapturedContext] = MappingProxyType({}),
+        data: str = "",
     ) -> None:
         """Take what the user typed: it begins a turn, or joins the next request of the running one.
 
         Args:
             captured: what the editor had for the context mentions in ``text``.
+            data: text that follows it, in which nothing is a mention or a command.
         """
-        self._queue.add(text, captured)
+        self._queue.add(text, captured, data)
         self._start_work()
 
     def withdraw(self, text: str) -> None:
@@ -237,11 +115,21 @@ class Session:
 
     def undo(self, turn: int | None = None) -> None:
         """Undo the file changes of a turn, by default of the newest that has some."""
-        self._add_command(Job("undo", partial(self._undo_commands.undo, turn), is_command=True))
+        self.add_command(Job("undo", partial(self._undo_commands.undo, turn), is_command=True))
+
+    def show_changes(self, turn: int | None, *, newest: bool = False) -> None:
+        """Show what a turn changed, or the newest one, or else the chat."""
+        work = self._changes.show(self.chat.turn if newest else turn)
+        self._background.start(work, "the changes")
+
+    def take_back(self, turn: int | None, stamp: str, hunks: Sequence[HunkDecision]) -> None:
+        """Take hunks of a file back that ``show_changes`` has shown."""
+        work = partial(self._changes.take_back, turn, stamp, hunks)
+        self.add_command(Job("undo", work, is_command=True))
 
     def redo(self) -> None:
         """Redo the last undo."""
-        self._add_command(Job("redo", self._undo_commands.redo, is_command=True))
+        self.add_command(Job("redo", self._undo_commands.redo, is_command=True))
 
     def compact(self, focus: str = "") -> None:
         """Propose a summary of the older part; while a turn runs, before its next request.
@@ -253,7 +141,7 @@ class Session:
             self._compaction.propose_later(focus)
         else:
             work = partial(self._compaction.propose, focus)
-            self._add_command(Job("compact", work, is_command=True))
+            self.add_command(Job("compact", work, is_command=True))
 
     def undo_compaction(self) -> None:
         """Send the messages again that the newest summary replaces."""
@@ -349,6 +237,7 @@ class Session:
         await self._warm_up.close()
         await self._background.close(CLOSE_SECONDS)
         await self._stage.close()
+        await self._isolated.close()
 
     # --- the parts of the chat report here --------------------------------------------------------
 
@@ -360,7 +249,7 @@ class Session:
             self._model,
             running=self._in_turn or self._jobs.busy,
             asking=self._frontend is not None and self._frontend.asking,
-            request=self.approvals.request,
+            requests=self.approvals.count,
         )
         self._view.show_status(status)
 
@@ -370,7 +259,8 @@ class Session:
 
     # --- jobs and turns, one at a time ------------------------------------------------------------
 
-    def _add_command(self, job: Job) -> None:
+    def add_command(self, job: Job) -> None:
+        """Run a command of the user when no turn runs; refuse it while one does."""
         if self._in_turn:
             text = f"Nothing to {job.name} while a turn runs: stop it first with :AgentStop."
             self._view.notify("warn", text)
@@ -405,16 +295,10 @@ class Session:
         has_calls = self._agent is not None and self._agent.has_calls
         return has_calls or self._queue.has_messages
 
-    async def _take_rules(self) -> list[tuple[str, str]]:
-        return await self.rules_files.take_notes(self.chat.context.start)
-
     def _show_todo(self) -> None:
         """Record and show the todo list, after it was changed."""
-        self._journal.record_todo(self.chat.todo.items)
+        self._journal.add(todo_record(self.chat.todo.items))
         self._view.show_todo(self.chat.todo.items)
-
-    async def _begin_stage(self) -> None:
-        await self._stage.begin_turn()
 
     async def _make_schemas(self) -> None:
         """Make what the first request says of the tools; later ones have it already."""
@@ -429,16 +313,27 @@ class Session:
                 self._view.add_note("error", str(error))
 
     async def _run_turn(self) -> None:
-        self._in_turn = True
+        self._in_turn, end = True, TurnEnd("error")
+        try:
+            self._begin_turn()
+            end = await self._play_turn()
+        except Exception as error:
+            log.exception("the turn failed")
+            end = TurnEnd("error", internal_error_message(error))
+        finally:
+            self._in_turn = False
+            self._end_turn(end)
+
+    def _begin_turn(self) -> None:
         self.chat.turn += 1
         if self._agent is not None:
             self._agent.begin_turn()
         self.refresh()
         self._view.fire_event("AgentTurnStarted", {"turn": self.chat.turn})
-        end = await self._play_turn()
-        await self._end_stage()
+
+    def _end_turn(self, end: TurnEnd) -> None:
+        """Show how the turn ended; what waited for its end can begin."""
         self._expander.end_turn()
-        self._in_turn = False
         if self._agent is not None:
             self._agent.end_turn(self.chat.history, end)
         if self.chat.requested_focus is not None:  # the turn made no request any more
@@ -454,20 +349,12 @@ class Session:
         self.refresh()
         self._view.fire_event("AgentTurnFinished", {"reason": end.reason})
 
-    async def _end_stage(self) -> None:
-        """Show what the turn staged, whatever ended the turn."""
-        try:
-            await self._stage.end_turn()
-        except Exception as error:
-            log.exception("the staged changes cannot be shown")
-            self._view.add_note("error", f"The staged changes cannot be shown: {error}")
-
     async def _play_turn(self) -> TurnEnd:
         end = TurnEnd("error")
         try:
-            self._journal.record_turn_started(self.chat.turn)
+            self._journal.add(r.TurnStarted(self.chat.turn))
             end = await self._interpreter.play(turn(self.chat))
-            self._journal.record_turn_finished(self.chat.turn, end.reason)
+            self._journal.add(r.TurnFinished(self.chat.turn, end.reason))
         except UserError as error:
             end = TurnEnd("error", end.message or str(error), end.stopped)
         return end

@@ -11,7 +11,6 @@ from agentchat.core.frontend import Diagnostic, Frontend, UserQuestion
 from agentchat.core.messages import Reply
 from agentchat.core.model import Model
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.view import ChatStatus, Observer
 
 
@@ -23,19 +22,19 @@ class ModelSource(Protocol):
 
 
 def chat_status(
-    chat: Chat, model: ModelSource, *, running: bool, asking: bool, request: ApprovalRequest | None
+    chat: Chat, model: ModelSource, *, running: bool, asking: bool, requests: int
 ) -> ChatStatus:
     """Return the status of a chat.
 
     Args:
         asking: whether a tool waits for the user.
-        request: the approval request that is open.
+        requests: how many approval requests wait.
     """
     usage = chat.history.usage()
-    waiting = asking or request is not None
+    waiting = asking or requests > 0
     return ChatStatus(
         state="waiting" if waiting else "running" if running else "idle",
-        prompts=request.total - request.number + 1 if request is not None else 0,
+        prompts=requests,
         pending=len(chat.previews),
         mode=chat.policy.mode,
         model=_model_name(model),

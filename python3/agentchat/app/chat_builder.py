@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import agentchat
+from agentchat.agent.execution.isolated_runs import IsolatedRuns
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
@@ -18,10 +19,11 @@ from agentchat.agent.prompts.command_files import CommandFiles
 from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
+from agentchat.agent.session_parts import SessionParts
 from agentchat.app.settings import Settings, parse_tool_options
 from agentchat.app.state import State
 from agentchat.app.tool_sources import ToolSources
-from agentchat.app.workspaces import OVERLAYS, open_overlay, project_folder
+from agentchat.app.workspaces import ISOLATED, OVERLAYS, open_overlay, project_folder
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.frontend import Frontend
 from agentchat.core.frozen import frozen
@@ -33,11 +35,13 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import View
 from agentchat.core.workspace import Workspace
+from agentchat.journal import records as r
 from agentchat.journal.ledger import UsageLedger
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection, environment_keys
 from agentchat.tools.builtin.catalogue import builtin_tools
 from agentchat.tools.custom.registry import CustomRegistry
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 
 class ChatFrontend(Frontend, Protocol):
@@ -108,7 +112,11 @@ class ChatBuilder:
         folder = self._state.folder
         journal = await asyncio.to_thread(JournalWriter.open, folder, self._uuid, keys)
         try:
-            journal.record_chat_opened(self._uuid, self._place, agent, agentchat.__version__)
+            journal.add(
+                r.ChatOpened(
+                    chat=self._uuid, cwd=self._place, model=agent, version=agentchat.__version__
+                )
+            )
             parts = self._connect(journal, tool_sources, agent, frontend)
             parts.session.set_sandbox(self._settings.sandbox)
             parts.session.restore()
@@ -140,31 +148,29 @@ class ChatBuilder:
         chat.history = journal.restored.history
         local_root = None if self._workspace.host else Path(root)
         session = Session(
-            chat,
-            workspace=self._workspace,
-            view=self._view,
-            journal=journal,
-            results=ResultStore(state.folder / "results" / self._uuid),
-            model=agent or models,
-            max_parallel=settings.max_parallel,
-            frontend=frontend,
-            rule_store=rule_store,
-            tool_files=tool_sources,
-            ledger=UsageLedger(state.folder),
-            turn_model=models,
-            skills=Skills(
-                local_root, state.config, Path.home(), trust=state.trust_file, registry=registry
-            ),
-            commands=SlashCommands(
-                CommandFiles(local_root, state.config), tool_sources.prompts(self._uuid)
-            ),
-            overlay=open_overlay(
-                self._workspace,
-                state.folder / OVERLAYS / self._uuid,
-                settings,
-                state.guarded(settings),
-            ),
-            agent=agent,
+            SessionParts(
+                chat=chat,
+                workspace=self._workspace,
+                view=self._view,
+                journal=journal,
+                results=ResultStore(state.folder / "results" / self._uuid),
+                model=agent or models,
+                max_parallel=settings.max_parallel,
+                frontend=frontend,
+                rule_store=rule_store,
+                tool_files=tool_sources,
+                ledger=UsageLedger(state.folder),
+                turn_model=models,
+                skills=Skills(
+                    local_root, state.config, Path.home(), trust=state.trust_file, registry=registry
+                ),
+                commands=SlashCommands(
+                    CommandFiles(local_root, state.config), tool_sources.prompts(self._uuid)
+                ),
+                overlay=self._open_overlay(OVERLAYS),
+                isolated=IsolatedRuns(self._open_overlay(ISOLATED)),
+                agent=agent,
+            )
         )
         return ChatParts(
             chat=chat,
@@ -175,6 +181,11 @@ class ChatBuilder:
             registry=registry,
             rule_store=rule_store,
         )
+
+    def _open_overlay(self, kind: str) -> OverlayWorkspace | None:
+        folder = self._state.folder / kind / self._uuid
+        guarded = self._state.guarded(self._settings)
+        return open_overlay(self._workspace, folder, self._settings, guarded)
 
     def _restore_model(self, parts: ChatParts) -> None:
         """Ask the model that the user chose for this chat earlier."""

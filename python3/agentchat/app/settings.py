@@ -16,7 +16,7 @@ from agentchat.core.tools.tool import Condition, ToolOptions
 from agentchat.core.turn.chat import CompactSetting
 from agentchat.core.workspace import SandboxSetting
 from agentchat.tools.builtin.catalogue import BUILTIN_GROUPS
-from agentchat.workspace.overlay.launcher import QUOTA_MB
+from agentchat.workspace.overlay.client import QUOTA_MB
 
 FUNCTION = "function"
 """The value of an option that a Lua function decides."""
@@ -46,6 +46,7 @@ class Settings:
     sandbox: SandboxSetting = "off"
     stage_network: StageNetwork = "ask"
     stage_quota_mb: int = QUOTA_MB
+    stage_visible: tuple[str, ...] = ()
     ssh_command: tuple[str, ...] = ("ssh",)
     ssh_python: str = ""
     mcp_servers: Any = field(default_factory=dict)
@@ -80,6 +81,7 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         sandbox=settings.get("sandbox") or "off",
         stage_network=stage.get("network") or "ask",
         stage_quota_mb=int(stage.get("quota_mb") or QUOTA_MB),
+        stage_visible=tuple(stage.get("visible") or ()),
         ssh_command=tuple(ssh.get("command") or ("ssh",)),
         ssh_python=ssh.get("python") or "",
         mcp_servers=_table(settings.get("mcp")).get("servers"),

@@ -12,7 +12,7 @@ from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.core.turn.view import ChatStatus, ToolBlock
+from agentchat.core.turn.view import ChangesPage, ChatStatus, ToolBlock
 from agentchat.tools.mcp.servers import McpServer
 
 ENDS = {"done": "ok", "failed": "failed", "rejected": "rejected", "denied": "denied"}
@@ -32,6 +32,8 @@ class SilentView:
         self.answer = ""
         """The text of the newest reply."""
         self.denied: list[str] = []
+        self.ran: set[str] = set()
+        """The tools of calls that were run."""
         self._blocks: dict[str, ToolBlock] = {}
 
     def add_user_message(self, text: str) -> None:
@@ -74,6 +76,8 @@ class SilentView:
         block = self._blocks[call_id] = replace(known, **changed)
         if change.state == "denied":
             self.denied.append(f"{block.title or block.tool}: {' '.join(block.body or ())}")
+        elif change.state in ("done", "failed"):
+            self.ran.add(block.tool or "")
         if change.state in ENDS:
             self.report_call(call_id, block)
 
@@ -111,6 +115,9 @@ class SilentView:
 
     def close_request(self, id: str) -> None:
         """Nothing."""
+
+    def show_changes(self, page: ChangesPage) -> None:
+        """Nothing: nobody looks."""
 
     def show_preview(self, preview: Preview) -> None:
         """Report a preview that is pending."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentchat.agent.external.agent import ExternalAgent
+from agentchat.agent.permissions.rule_store import FILE
 from agentchat.agent.session import Session
 from agentchat.app.chat_builder import ChatBuilder
 from agentchat.app.settings import Settings
@@ -62,6 +63,7 @@ async def open_chat(
     builder = ChatBuilder(uuid, settings, state, workspace=workspace, place=cwd, view=view)
     parts = await builder.build(tool_sources, agent)
     parts.chat.policy.attended = False
+    parts.chat.policy.rules_file = str(state.config / FILE)
     parts.session.recover(LocalLeftovers())
     return UnattendedChat(
         chat=parts.chat,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agentchat.app.settings import Settings
@@ -14,8 +15,10 @@ from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.editor_port import Editor
 from agentchat.workspace.files import cleanup
 from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.overlay.client import DEFAULT_LIMITS, Limits
 from agentchat.workspace.overlay.folder import OverlayFolder
-from agentchat.workspace.overlay.launcher import MIB, OverlayLauncher
+from agentchat.workspace.overlay.isolation import Isolation
+from agentchat.workspace.overlay.launcher import OverlayLauncher
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 from agentchat.workspace.remote.command import PREFIX, read_command
 from agentchat.workspace.remote.ssh import URL_PREFIX, SshCommand, SshLauncher, read_destination
@@ -23,6 +26,9 @@ from agentchat.workspace.remote.workspace import Launcher, RemoteWorkspace
 
 OVERLAYS = "overlay"
 """The folder below the state folder with the overlays of chats in stage mode."""
+
+ISOLATED = "isolated"
+"""The folder below the state folder with the overlays of commands that run isolated."""
 
 REMOTE_PROJECTS = "remote"
 """The folder below the state folder with rules for projects on other machines."""
@@ -49,7 +55,7 @@ def open_workspace(
 def open_overlay(
     workspace: Workspace, folder: Path, settings: Settings, guarded: Sequence[str]
 ) -> OverlayWorkspace | None:
-    """Return the overlay of a chat in stage mode; ``None`` for a workspace on another machine.
+    """Return an overlay of a chat; ``None`` for a workspace on another machine.
 
     Args:
         folder: where the overlay keeps its files, below the state folder.
@@ -61,10 +67,31 @@ def open_overlay(
         workspace.root,
         OverlayFolder(folder),
         hidden=(str(folder.parent.parent),),
-        quota=settings.stage_quota_mb * MIB,
+        visible=settings.stage_visible,
+        limits=Limits(quota_mb=settings.stage_quota_mb),
         variables=_without_keys(settings),
     )
     return OverlayWorkspace(launcher, workspace, guarded)
+
+
+def open_isolation(
+    workspace: Workspace, folder: Path, settings: Settings, limits: Limits = DEFAULT_LIMITS
+) -> Isolation | None:
+    """Return what runs commands isolated; ``None`` for a workspace on another machine.
+
+    Args:
+        folder: where it keeps its files, in a folder of the state folder, which is hidden.
+    """
+    if workspace.host:
+        return None
+    return Isolation(
+        workspace,
+        OverlayFolder(folder),
+        hidden=(str(folder.parent.parent),),
+        visible=settings.stage_visible,
+        limits=replace(limits, quota_mb=settings.stage_quota_mb),
+        variables=_without_keys(settings),
+    )
 
 
 def _without_keys(settings: Settings) -> dict[str, str]:

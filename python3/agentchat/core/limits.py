@@ -9,8 +9,9 @@ READ_BYTES = 256 * KIB
 BASH_SECONDS = 120
 BASH_BYTES = 512 * KIB
 RESULT_BYTES = 64 * KIB
-CHECKPOINT_BYTES = 64 * 1024 * KIB
 """A larger result is sent as its head and tail, half of this each."""
+CHECKPOINT_BYTES = 64 * 1024 * KIB
+"""Most bytes of the files that are saved before a call."""
 
 LONGEST_ERROR = 60 * KIB
 """Most characters of an error for the model."""

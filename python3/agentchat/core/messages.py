@@ -184,6 +184,10 @@ class ToolResult:
     """The text that the chat shows instead of ``text``, if different."""
     full_text_path: str | None = None
     """Path of the file with the full text, if ``text`` is only a part."""
+    diff: str = ""
+    """What it changed in files, for the chat; see ``core.diff.diff_text``."""
+    counts: str = ""
+    """How many lines it added and removed, like ``+3 -1`` or ``+3 -1 staged``."""
 
     @property
     def is_error(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.frozen import frozen
+from agentchat.core.shell.operands import CommandSurvey, CommandWords
 
 FileKind = Literal["file", "directory", "other"]
 SandboxSetting = Literal["off", "auto", "required"]
@@ -210,11 +211,95 @@ class Workspace(Protocol):
     async def environment(self) -> Mapping[str, str]:
         """Return the variables that programs there have by default."""
 
-    async def fingerprint(
-        self, commands: Sequence[Sequence[str]], command: str, cwd: str
-    ) -> tuple[str, ...]:
-        """Return a line for each file that decides what a shell command does in ``cwd``.
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``: names of settings.
 
-        ``commands`` are the words of each command it consists of. A file that changes changes
-        its line.
+        Settings of the user's own files do not count.
         """
+
+    async def survey(
+        self, commands: Sequence[CommandWords], command: str, cwd: str
+    ) -> CommandSurvey:
+        """Return what a shell command names on disk that runs in ``cwd``.
+
+        ``commands`` are the simple commands it consists of. A file that changes changes its
+        fingerprint.
+        """
+
+
+class WrappedWorkspace:
+    """Another workspace with some methods of its own: the base of those that change a few."""
+
+    def __init__(self, inner: Workspace) -> None:
+        self._inner = inner
+
+    @property
+    def root(self) -> str:
+        """The directory the user opened."""
+        return self._inner.root
+
+    @property
+    def host(self) -> str:
+        """The machine it is on; empty for the user's own."""
+        return self._inner.host
+
+    @property
+    def confinement(self) -> CommandSandbox:
+        """How its commands are confined."""
+        return self._inner.confinement
+
+    async def ready(self) -> None:
+        """Return when it can be used; raises Unreachable."""
+        await self._inner.ready()
+
+    async def close(self) -> None:
+        """Release its resources."""
+        await self._inner.close()
+
+    async def locate(self, path: str) -> FileTarget:
+        """Return the identity of a path as the model wrote it."""
+        return await self._inner.locate(path)
+
+    async def kind(self, path: str) -> FileKind | None:
+        """Return what a path is; ``None`` if it does not exist."""
+        return await self._inner.kind(path)
+
+    async def size(self, path: str) -> int:
+        """Return the size of a file in bytes."""
+        return await self._inner.size(path)
+
+    async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
+        """Return the bytes of a file; raises OSError."""
+        return await self._inner.read(path, limit, start)
+
+    async def list(self, path: str) -> Sequence[DirectoryEntry]:
+        """Return the entries of a directory, unsorted; raises OSError."""
+        return await self._inner.list(path)
+
+    async def unsaved(self) -> Mapping[str, bytes]:
+        """Return the text of every buffer that differs from its file, by path."""
+        return await self._inner.unsaved()
+
+    async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
+        """Make the change, all files or none."""
+        return await self._inner.apply(change)
+
+    async def run(
+        self, command: Command, on_output: Callable[[bytes], None] | None = None
+    ) -> ProcessResult:
+        """Run a program; its process group is dead when this returns."""
+        return await self._inner.run(command, on_output)
+
+    async def environment(self) -> Mapping[str, str]:
+        """Return the variables that programs there have by default."""
+        return await self._inner.environment()
+
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``."""
+        return await self._inner.repository_programs(cwd)
+
+    async def survey(
+        self, commands: Sequence[CommandWords], command: str, cwd: str
+    ) -> CommandSurvey:
+        """Return what a shell command names on disk that runs in ``cwd``."""
+        return await self._inner.survey(commands, command, cwd)

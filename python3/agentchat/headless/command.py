@@ -4,15 +4,15 @@ The rules, tools, modes and budgets are those of Neovim, and nobody can be asked
 ask is denied, and the message names the rule that would allow it. The chat is journaled where
 Neovim finds it, so ``:AgentHistory`` lists it.
 
-Exit codes: 0 the turn ended by itself, 1 it ended with an error, 2 wrong arguments, 130 stopped.
+Exit codes: 0 the turn ended by itself, 1 it ended with an error or the arguments are wrong, 2 no
+model was configured, so that the offline planner answered unasked, 3 every call that would have
+changed something was denied, 130 stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import difflib
-import json
 import os
 import signal
 import sys
@@ -20,24 +20,33 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 from agentchat.app.settings import Settings, read_settings
 from agentchat.app.state import find_state
 from agentchat.app.unattended_chat import UnattendedChat, open_chat
 from agentchat.core.errors import UserError
-from agentchat.core.permissions.policy import MODES, parse_mode
+from agentchat.core.permissions.policy import MODES, PLANNING, parse_mode
+from agentchat.core.text import escape_control_characters
+from agentchat.core.tools.tool import Tool
 from agentchat.headless.output import JsonView, PrintingView, TextView
+from agentchat.headless.settings_file import read_settings_file
 from agentchat.journal.file import journal_path
 
-DONE, FAILED, USAGE, STOPPED = 0, 1, 2, 130
+DONE, FAILED, NO_MODEL, ALL_DENIED, STOPPED = 0, 1, 2, 3, 130
 STDIN = "-"
-KEYS = (
-    "model", "tools", "rules", "mode", "max_rounds", "budget", "compact", "sandbox", "stage",
-)  # fmt: skip
-"""The settings that count without an editor."""
-
+OFFLINE_ANSWERED = (
+    "No model is configured, so the offline planner answered. Set one, see :help agentchat-models, "
+    "or ask for it with --model offline."
+)
 NO_PROMPT = 'no prompt: give one, as in python -m agentchat "why does test_cart fail?"'
+
+
+class Prompt(NamedTuple):
+    """What the user typed, and what came through a pipe, in which no mention or command counts."""
+
+    text: str
+    data: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,22 +55,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     view = JsonView(sys.stdout, sys.stderr) if options.json else TextView(sys.stdout, sys.stderr)
     try:
         prompt = _read_prompt(options.prompt)
-        settings = _with_options(_read_settings(options.settings), options)
+        settings = _with_options(
+            read_settings_file(options.settings) if options.settings else {}, options
+        )
         cwd = options.cwd.resolve(strict=True)
     except (UserError, OSError) as error:
-        sys.stderr.write(f"agentchat: {error}\n")
-        return USAGE
+        sys.stderr.write(escape_control_characters(f"agentchat: {error}\n"))
+        return FAILED
     try:
-        return asyncio.run(_run(prompt, settings, str(cwd), options, view))
+        code = asyncio.run(_run(prompt, settings, str(cwd), options, view))
     except UserError as error:
         view.notify("error", str(error))
-    except BrokenPipeError:  # the reader has gone, as in `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return FAILED
+        code = FAILED
+    if view.is_closed:  # Python writes what is left at its end
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return FAILED
+    return code
 
 
 async def _run(
-    prompt: str, settings: Settings, cwd: str, options: argparse.Namespace, view: PrintingView
+    prompt: Prompt,
+    settings: Settings,
+    cwd: str,
+    options: argparse.Namespace,
+    view: PrintingView,
 ) -> int:
     state = find_state(os.environ)
     state.prepare()
@@ -85,13 +103,16 @@ def _is_saved(folder: Path, chat: str) -> bool:
         return False
 
 
-async def _play(chat: UnattendedChat, prompt: str, settings: Settings, view: PrintingView) -> int:
+async def _play(
+    chat: UnattendedChat, prompt: Prompt, settings: Settings, view: PrintingView
+) -> int:
     for problem in settings.problems:
         view.notify("warn", problem)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, chat.session.stop)
-    chat.session.send(prompt)
+    view.on_closed = chat.session.stop
+    chat.session.send(prompt.text, data=prompt.data)
     await chat.session.idle()
     status, reason = view.status, view.reason or "error"
     view.finish(
@@ -107,51 +128,60 @@ async def _play(chat: UnattendedChat, prompt: str, settings: Settings, view: Pri
             "denied": view.denied,
         }
     )
-    return {"stop": DONE, "cancelled": STOPPED}.get(reason, FAILED)
+    return _exit_code(reason, chat, view)
 
 
-def _read_prompt(words: Sequence[str]) -> str:
-    """Return the prompt; ``-`` stands for standard input, as no word does in a pipe."""
-    if not words and not sys.stdin.isatty():
-        words = (STDIN,)
-    texts = (sys.stdin.read() if word == STDIN else word for word in words)
-    prompt = "\n\n".join(filter(None, (text.strip() for text in texts)))
-    if not prompt:
+def _exit_code(reason: str, chat: UnattendedChat, view: PrintingView) -> int:
+    if reason != "stop":
+        return STOPPED if reason == "cancelled" else FAILED
+    if chat.models.is_offline_unasked:
+        view.notify("warn", OFFLINE_ANSWERED)
+        return NO_MODEL
+    changing = any(_may_change(chat.chat.toolset.find(name)) for name in view.ran)
+    return ALL_DENIED if view.denied and not changing else DONE
+
+
+def _may_change(tool: Tool | None) -> bool:
+    """Whether a call of this tool may have changed something."""
+    return tool is None or not (tool.metadata.read_only or tool.name in PLANNING)
+
+
+def _read_prompt(words: Sequence[str]) -> Prompt:
+    """Return the prompt and standard input: ``-`` stands for that, as no word does in a pipe.
+
+    What comes through a pipe is data: nothing in it is a mention or a command.
+    """
+    is_piped = STDIN in words or (not words and not sys.stdin.isatty())
+    texts = (word.strip() for word in words if word != STDIN)
+    prompt = "\n\n".join(filter(None, texts))
+    data = sys.stdin.read().strip() if is_piped else ""
+    if not prompt and not data:
         raise UserError(NO_PROMPT)
-    return prompt
-
-
-def _read_settings(path: Path | None) -> Mapping[str, Any]:
-    if path is None:
-        return {}
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{path} is not valid JSON: {error}.") from error
-    if not isinstance(settings, dict):
-        raise UserError(f"{path} must hold one JSON object, with the keys of g:agentchat.")
-    for key in settings:
-        if key not in KEYS:
-            near = difflib.get_close_matches(key, KEYS, n=1)
-            guess = f"; did you mean {near[0]!r}?" if near else f": use {', '.join(KEYS)}."
-            raise UserError(f"{path}: no setting {key!r} without an editor{guess}")
-    return settings
+    return Prompt(prompt, data)
 
 
 def _with_options(given: Mapping[str, Any], options: argparse.Namespace) -> Settings:
-    try:
-        settings = read_settings(given)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{options.settings}: a value has the wrong type: {error}.") from error
+    settings = read_settings(given)
     return replace(settings, mode=parse_mode(options.mode)) if options.mode else settings
 
 
+class _Parser(argparse.ArgumentParser):
+    """Ends with 1 where the arguments are wrong: 2 says that no model was configured."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong and end the process."""
+        self.print_usage(sys.stderr)
+        self.exit(FAILED, f"{self.prog}: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m agentchat",
         description="Run one turn of the agent in the current directory, and print it.",
         epilog="What would ask is denied: allow it with a rule in .agentchat/rules.json. Exit "
-        "code: 0 the turn ended by itself, 1 with an error, 2 wrong arguments, 130 stopped. "
+        "code: 0 the turn ended by itself, 1 with an error, 2 no model was configured (ask for the "
+        "offline planner with --model offline), 3 every call that would change something was "
+        "denied, 130 stopped. "
         "Another command: python -m agentchat journal FILE.",
     )
     parser.add_argument("prompt", nargs="*", metavar="PROMPT", help="- is standard input")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from agentchat.app.silent_view import ENDS, SilentView
-from agentchat.core.text import escape_hidden_characters
+from agentchat.core.text import escape_control_characters, escape_hidden_characters
 from agentchat.core.turn.view import ToolBlock
 
 LONGEST_FAILURE = 12
@@ -15,12 +15,29 @@ LONGEST_FAILURE = 12
 
 
 class PrintingView(SilentView):
-    """Prints to two streams."""
+    """Prints to two streams.
+
+    When one has no reader any more, as in ``| head``, ``on_closed`` is called, and nothing more is
+    printed.
+    """
 
     def __init__(self, out: TextIO, err: TextIO) -> None:
         super().__init__()
         self.out = out
         self.err = err
+        self.is_closed = False
+        self.on_closed: Callable[[], None] = lambda: None
+
+    def write(self, stream: TextIO, text: str) -> None:
+        """Write a text immediately; nothing in it is a sequence that a terminal obeys."""
+        if self.is_closed:
+            return
+        try:
+            stream.write(escape_control_characters(text))
+            stream.flush()
+        except BrokenPipeError:
+            self.is_closed = True
+            self.on_closed()
 
 
 class TextView(PrintingView):
@@ -32,15 +49,13 @@ class TextView(PrintingView):
     def add_text(self, piece: str) -> None:
         """Print a piece of the answer."""
         super().add_text(piece)
-        self.out.write(piece)
-        self.out.flush()
+        self.write(self.out, piece)
         self._is_open = not piece.endswith("\n")
 
     def finish_reply(self) -> None:
         """End the line."""
         if self._is_open:
-            self.out.write("\n")
-            self.out.flush()
+            self.write(self.out, "\n")
             self._is_open = False
 
     def report_call(self, call_id: str, block: ToolBlock) -> None:
@@ -57,8 +72,7 @@ class TextView(PrintingView):
 
     def _print(self, line: str) -> None:
         self.finish_reply()
-        self.err.write(escape_hidden_characters(line) + "\n")
-        self.err.flush()
+        self.write(self.err, escape_hidden_characters(line) + "\n")
 
 
 class JsonView(PrintingView):
@@ -93,5 +107,4 @@ class JsonView(PrintingView):
         self._print("end", **summary)
 
     def _print(self, type: str, **fields: Any) -> None:
-        self.out.write(json.dumps({"type": type, **fields}) + "\n")
-        self.out.flush()
+        self.write(self.out, json.dumps({"type": type, **fields}) + "\n")

@@ -50,6 +50,7 @@ fields that it does not know, so old and new versions read each other's journals
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
@@ -326,12 +327,14 @@ class UndoOffered:
 class UndoStarted:
     """The user undoes a turn, by changes with this id as their source and by calls.
 
-    ``calls`` maps the id of each such call to the id of the call that it undoes.
+    ``calls`` maps the id of each such call to the id of the call that it undoes. ``partial``: only
+    a hunk of what the turn changed; a change that reverts nothing as a whole is a part of it.
     """
 
     id: str
     turn: int
     calls: Mapping[str, str] = field(default_factory=dict)
+    partial: bool = False
     time: float = 0.0
 
 
@@ -356,6 +359,11 @@ class ContentStored:
     data: bytes
     withheld: bool = False
     time: float = 0.0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the bytes are those that were stored."""
+        return self.withheld or hashlib.sha256(self.data).hexdigest() == self.sha256
 
 
 @frozen

@@ -63,13 +63,17 @@ class CallRun:
 
 @frozen
 class UndoRun:
-    """An undo of a turn, or a redo: then ``undone`` is the id of the undo that it reverts."""
+    """An undo of a turn, or a redo: then ``undone`` is the id of the undo that it reverts.
+
+    ``partial``: an undo of a part of a change.
+    """
 
     index: int
     id: str
     turn: int
     calls: Mapping[str, str]
     undone: str = ""
+    partial: bool = False
 
 
 @frozen
@@ -152,6 +156,21 @@ class Timeline:
         source = item.source if isinstance(item, FileStep) else item.call_id
         ids = (undo.id for undo in self.undos if source == undo.id or source in undo.calls)
         return next(ids, "")
+
+    def steps_of_turn(self, turn: int | None) -> tuple[FileStep, ...]:
+        """Return the effective changes of a turn, or of all, newest first.
+
+        With them are the changes that took parts of them back.
+        """
+        parts = {undo.id: undo.turn for undo in self.undos if undo.partial}
+        found = []
+        for step in self.effective_steps():
+            undo = self.undo_of(step)
+            if undo and (undo not in parts or step.reverts):
+                continue
+            if turn is None or turn == (parts[undo] if undo else step.turn):
+                found.append(step)
+        return tuple(found)
 
     def effective_undos(self) -> tuple[UndoRun, ...]:
         """Return the undos and redos with effective changes or calls, oldest first."""
@@ -312,13 +331,12 @@ class _Builder:
 
     def _add_undo(self, index: int, record: r.UndoStarted | r.RedoStarted) -> None:
         if isinstance(record, r.UndoStarted):
-            turn, undone = record.turn, ""
+            run = UndoRun(index, record.id, record.turn, record.calls, partial=record.partial)
         else:
             undo = self._undos.get(record.undone)
-            turn, undone = undo.turn if undo is not None else 0, record.undone
-        self._undos[record.id] = UndoRun(
-            index=index, id=record.id, turn=turn, calls=record.calls, undone=undone
-        )
+            turn = undo.turn if undo is not None else 0
+            run = UndoRun(index, record.id, turn, record.calls, record.undone)
+        self._undos[record.id] = run
         self._reverts.update(record.calls)
 
     def _start_call(self, index: int, record: r.CallStarted) -> None:

@@ -77,7 +77,8 @@ def undoable_turns(timeline: Timeline) -> tuple[int, ...]:
     """
     undos = timeline.effective_undos()
     redone = {undo.undone for undo in undos}
-    tried = {u.turn: u.index for u in undos if not u.undone and u.id not in redone}
+    whole = (u for u in undos if not (u.undone or u.partial))
+    tried = {u.turn: u.index for u in whole if u.id not in redone}
     calls = (call for call in timeline.effective_calls() if call.can_be_undone)
     effects: tuple[FileStep | CallRun, ...] = (*timeline.effective_steps(), *calls)
     by_turns = (item for item in effects if not timeline.undo_of(item))
@@ -97,9 +98,9 @@ def plan_undo(
     Raises:
         UserError: there is nothing to undo.
     """
-    turn = _check_turn(timeline, turn)
-    steps = [s for s in timeline.effective_steps() if s.turn == turn and not timeline.undo_of(s)]
-    steps = [step for step in steps if not _is_new_git_object(step)]
+    turn = _chosen_turn(timeline, turn)
+    steps = [step for step in timeline.steps_of_turn(turn) if not is_new_git_object(step)]
+    steps = _without_loose_parts(timeline, steps)
     calls = [c for c in timeline.effective_calls() if c.turn == turn and not timeline.undo_of(c)]
     calls = [c for c in calls if c.undo is not None or not (c.is_saved or not is_reported(c))]
     if not steps and not any(call.can_be_undone for call in calls):
@@ -110,7 +111,7 @@ def plan_undo(
     return UndoPlan(turn, _items(steps, calls))
 
 
-def _is_new_git_object(step: FileStep) -> bool:
+def is_new_git_object(step: FileStep) -> bool:
     """Whether a change created an object of git, which stays: a later commit may refer to it."""
     return step.before is None and _GIT_OBJECT.search(step.path) is not None
 
@@ -162,11 +163,14 @@ def plan_restore(steps: Sequence[FileStep], current: str | None) -> FileRestore 
 
 
 def read_contents(records: Iterable[Record], hashes: Collection[str]) -> dict[str, bytes | None]:
-    """Return stored bytes by hash: ``None`` if withheld; unknown hashes are left out."""
+    """Return stored bytes by hash: ``None`` if withheld.
+
+    Unknown hashes are left out, and bytes that are not those that were stored.
+    """
     return {
         record.sha256: None if record.withheld else record.data
         for record in records
-        if isinstance(record, ContentStored) and record.sha256 in hashes
+        if isinstance(record, ContentStored) and record.sha256 in hashes and record.is_whole
     }
 
 
@@ -180,18 +184,25 @@ def _describe_undo(timeline: Timeline, undo: UndoRun) -> str:
     command = ":AgentRedo" if undo.undone else ":AgentUndo"
     paths = {step.path for step in timeline.steps if timeline.undo_of(step) == undo.id}
     names = ", ".join(sorted(paths)) or "none"
+    if undo.partial:
+        return f"The user took back a part of turn {undo.turn}. Files that changed: {names}."
     return f"The user ran {command} on turn {undo.turn}. Files it changed: {names}."
 
 
-def _check_turn(timeline: Timeline, turn: int | None) -> int:
-    if turn is None:
-        turn = next(iter(undoable_turns(timeline)), None)
-        if turn is None:
-            raise UserError(NO_TURN)
+def check_turn(timeline: Timeline, turn: int) -> int:
+    """Return a turn of the chat; raises UserError for a number that it does not have."""
     if not 1 <= turn <= timeline.turn:
         known = f"turns 1 to {timeline.turn}" if timeline.turn else "no turns yet"
         raise UserError(f"There is no turn {turn}: this chat has {known}.")
     return turn
+
+
+def _chosen_turn(timeline: Timeline, turn: int | None) -> int:
+    if turn is None:
+        turn = next(iter(undoable_turns(timeline)), None)
+        if turn is None:
+            raise UserError(NO_TURN)
+    return check_turn(timeline, turn)
 
 
 def _items(steps: Sequence[FileStep], calls: Sequence[CallRun]) -> tuple[FileUndo | CallRun, ...]:
@@ -199,3 +210,18 @@ def _items(steps: Sequence[FileStep], calls: Sequence[CallRun]) -> tuple[FileUnd
     paths = dict.fromkeys(step.path for step in steps)
     files = (FileUndo(path, tuple(s for s in steps if s.path == path)) for path in paths)
     return tuple(sorted((*files, *calls), key=lambda item: item.index, reverse=True))
+
+
+def _without_loose_parts(timeline: Timeline, steps: Sequence[FileStep]) -> list[FileStep]:
+    """Leave out parts that were taken back of another text than the changes of the turn left.
+
+    Reverting such a part alone would only bring it back.
+    """
+    kept: list[FileStep] = []
+    left: dict[str, str | None] = {}
+    for step in reversed(steps):  # the oldest first
+        follows = step.path in left and left[step.path] == step.before
+        if follows or not timeline.undo_of(step):
+            kept.append(step)
+            left[step.path] = step.after
+    return kept[::-1]

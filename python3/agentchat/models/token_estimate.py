@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
+from agentchat.core.context.size import message_bytes, text_bytes, tools_bytes
 from agentchat.core.messages import Message, Note, Reply, Usage, UserText
 from agentchat.core.model import ModelRequest
-from agentchat.core.turn.validate import model_description, model_schema
 
-BYTES_PER_TOKEN = 6.0
-"""Before a server was measured. English and code have 4 to 5, so this asks for few tokens."""
+CAUTIOUS_BYTES_PER_TOKEN = 6.0
+"""Before a server was measured; more than text has, so that few tokens are expected."""
 
 LEAST_TOKENS = 1_000
 """A request estimated below this is not judged: a server's own template weighs too much in it."""
@@ -30,7 +29,7 @@ class TokenEstimate:
     """Learns from each count of one server how many bytes make a token there."""
 
     def __init__(self) -> None:
-        self._bytes_per_token = BYTES_PER_TOKEN
+        self._bytes_per_token = CAUTIOUS_BYTES_PER_TOKEN
         self._measured: tuple[Message, ...] = ()
         self._history = 0
 
@@ -42,7 +41,7 @@ class TokenEstimate:
         """
         if request.forced is not None:  # some servers are sent that tool alone
             return None
-        tools, prompts = _tools_size(request), _bytes(request.system) + _bytes(request.reminder)
+        tools, prompts = tools_bytes(request.tools), text_bytes(request.system, request.reminder)
         messages = prompts + self._history_size(request.history.messages)
         expected = (messages + tools) / self._bytes_per_token
         if expected < LEAST_TOKENS:
@@ -69,7 +68,7 @@ class TokenEstimate:
         """Return what an answer that broke off used at least: as counted, else estimated."""
         counted = reply.usage or Usage()
         sent = sum(size for _, size in part_sizes(request))
-        came = _message_size(reply)[1] + _bytes(reply.reasoning)
+        came = message_bytes(reply) + text_bytes(reply.reasoning)
         prompt = counted.prompt_tokens or int(sent / self._bytes_per_token)
         completion = max(counted.completion_tokens, int(came / self._bytes_per_token))
         return replace(
@@ -90,7 +89,7 @@ class TokenEstimate:
         start = len(self._measured)
         if messages[:start] != self._measured:
             start, self._history = 0, 0
-        self._history += sum(_message_size(message)[1] for message in messages[start:])
+        self._history += sum(map(message_bytes, messages[start:]))
         self._measured = messages
         return self._history
 
@@ -103,29 +102,18 @@ def biggest_part(request: ModelRequest) -> str:
 
 def part_sizes(request: ModelRequest) -> Iterator[tuple[str, int]]:
     """Yield the parts of a request with their bytes of text; images and reasoning do not count."""
-    yield "the tools' schemas", _tools_size(request)
-    yield "the system prompt", _bytes(request.system)
-    yield "a message of the user", _bytes(request.reminder)
-    yield from map(_message_size, request.history.messages)
+    yield "the tools' schemas", tools_bytes(request.tools)
+    yield "the system prompt", text_bytes(request.system)
+    yield "a message of the user", text_bytes(request.reminder)
+    for message in request.history.messages:
+        yield _kind(message), message_bytes(message)
 
 
-def _tools_size(request: ModelRequest) -> int:
-    schemas = [[tool.name, model_description(tool), model_schema(tool)] for tool in request.tools]
-    return _bytes(json.dumps(schemas, ensure_ascii=False, separators=(",", ":"))) if schemas else 0
-
-
-def _message_size(message: Message) -> tuple[str, int]:
-    """Return what a message is, and its bytes."""
+def _kind(message: Message) -> str:
     if isinstance(message, Reply):
-        calls = (call.arguments for call in message.calls)
-        return "an answer of the model", _bytes("".join([message.text, *calls]))
-    kind = "a message of the user" if isinstance(message, UserText | Note) else "a tool's result"
-    return kind, _bytes(message.text)
+        return "an answer of the model"
+    return "a message of the user" if isinstance(message, UserText | Note) else "a tool's result"
 
 
 def _has_calls(message: Message) -> bool:
     return isinstance(message, Reply) and bool(message.calls)
-
-
-def _bytes(text: str | None) -> int:
-    return len(text.encode("utf-8", "replace")) if text else 0

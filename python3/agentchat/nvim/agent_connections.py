@@ -12,6 +12,7 @@ import asyncio
 import atexit
 import itertools
 import logging
+import os
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -30,6 +31,17 @@ PLACES_SECONDS = 1.0
 
 OPEN_SECONDS = 30.0
 NOT_OPENED = "Neovim did not open a chat within {:g} s; it may wait for a key. Call again later."
+
+
+NOT_HERE = "{} is in no directory of this Neovim: the user opens a chat where the work is."
+
+
+def is_below(path: str, place: str) -> bool:
+    """Whether an absolute path is a directory of Neovim, or below one."""
+    if not os.path.isabs(path):
+        return False
+    place = os.path.realpath(place)
+    return os.path.commonpath([place, os.path.realpath(path)]) == place
 
 
 class ServedChat(Protocol):
@@ -74,6 +86,16 @@ class AgentConnection:
         self.name, self.cwd = str(request.params["name"]), str(request.params["cwd"])
         return {"places": list(await self._host.places())}
 
+    async def _place(self) -> str:
+        """Return the directory of this Neovim that the agent is in; raises ToolError.
+
+        The workspace of a chat is what the user opened. What the agent says of itself only chooses.
+        """
+        places = [place for place in await self._host.places() if is_below(self.cwd, place)]
+        if not places:
+            raise ToolError(NOT_HERE.format(self.cwd))
+        return max(places, key=len)
+
     async def call(self, request: IncomingRequest) -> Mapping[str, Any]:
         """Run a call in the chat of the agent; return its answer."""
         chat = await self._open_chat()
@@ -108,8 +130,10 @@ class AgentConnection:
         if self._chat is not None and not self._chat.is_closed:
             return self._chat
         if self._opening is None or self._opening.done():
+            place = await self._place()
+        if self._opening is None or self._opening.done():
             self._opening = asyncio.get_running_loop().create_future()
-            self._host.editor.open_chat(self.number, self.name, self.cwd)
+            self._host.editor.open_chat(self.number, self.name, place)
         try:
             return await asyncio.wait_for(asyncio.shield(self._opening), OPEN_SECONDS)
         except TimeoutError:

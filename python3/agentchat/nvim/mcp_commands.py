@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
@@ -9,12 +11,17 @@ from typing import Any
 
 from agentchat.app.settings import read_settings
 from agentchat.core.errors import ToolError, UserError
-from agentchat.core.text import clip, escape_hidden_characters
+from agentchat.core.text import clip, escape_line
 from agentchat.nvim.lua_api import LuaApi
+from agentchat.rpc.background import BackgroundTasks
 from agentchat.tools.format import count_summary
+from agentchat.tools.mcp.config import ConfigError
 from agentchat.tools.mcp.registry import ProjectServers, ServerRegistry
 from agentchat.tools.mcp.servers import McpServer
 
+LIST = "MCP servers"
+LIST_SECONDS = 0.3
+"""How long the list waits for the last lines of the servers; they join it later."""
 SHOWN_LINES = 3
 """Lines of standard error in the list."""
 NONE = (
@@ -29,6 +36,11 @@ class McpCommands:
     def __init__(self, lua: LuaApi, servers: ServerRegistry) -> None:
         self._lua = lua
         self._servers = servers
+        self._listed: Path | None = None
+        """The project whose list was shown last."""
+        self._logs: dict[str, list[str]] = {}
+        """The last lines on standard error, by the key of the server."""
+        self._updates = BackgroundTasks()
         self._actions: dict[str, Callable[[McpServer], Awaitable[None]]] = {
             "start": self._start,
             "stop": self._stop,
@@ -47,7 +59,7 @@ class McpCommands:
         action, name = payload.get("action") or "", payload.get("server") or ""
         servers = [self._find(project, name)] if name else list(project.servers.values())
         if not action:
-            self._show("MCP servers", await self._list(project))
+            await self._show_list(project, payload.get("win"))
         elif action == "log":
             self._show("MCP log", [line for s in servers for line in await self._log(s)])
         else:
@@ -90,7 +102,10 @@ class McpCommands:
         self._lua.notify("info", f"MCP server {server.name}: logged in.")
 
     async def _logout(self, server: McpServer) -> None:
-        existed = await server.logout()
+        try:
+            existed = await server.logout()
+        except ConfigError as error:
+            raise UserError(f"MCP server {server.name}: {error}") from error
         text = "logged out" if existed else "there was no login"
         self._lua.notify("info", f"MCP server {server.name}: {text}.")
 
@@ -99,19 +114,42 @@ class McpCommands:
         self._lua.notify("info", f"MCP server {server.name} is stopped; a call starts it again.")
 
     async def _log(self, server: McpServer) -> list[str]:
-        lines = [escape_hidden_characters(line) for line in await server.log()]
+        lines = [escape_line(line) for line in await server.log()]
         return [f"{server.name} ({server.state})", "", *(lines or ["(no output)"]), ""]
 
-    async def _list(self, project: ProjectServers) -> list[str]:
+    async def _show_list(self, project: ProjectServers, win: int | None) -> None:
+        """Show the servers; the list follows their changes until the user closes it."""
+        self._listed = project.root
+        with contextlib.suppress(TimeoutError):  # a server that is starting may answer late
+            async with asyncio.timeout(LIST_SECONDS):
+                await self._read_logs(project)
+        self._lua.call("page.show", LIST, self._lines(project), win)
+        self._updates.start(self._update_list(project))
+
+    def follow(self, root: Path) -> None:
+        """Update the list of a project whose servers changed, if it was shown last."""
+        project = self._servers.project(root)
+        if project is not None and root == self._listed:
+            self._lua.call("page.update", LIST, self._lines(project))
+            self._updates.start(self._update_list(project))
+
+    async def _update_list(self, project: ProjectServers) -> None:
+        await self._read_logs(project)
+        if project.root == self._listed:
+            self._lua.call("page.update", LIST, self._lines(project))
+
+    async def _read_logs(self, project: ProjectServers) -> None:
+        for server in project.servers.values():
+            with contextlib.suppress(ToolError):
+                self._logs[server.key] = (await server.log())[-SHOWN_LINES:]
+
+    def _lines(self, project: ProjectServers) -> list[str]:
         lines: list[str] = []
         for server in project.servers.values():
-            lines += [*_describe(server), *await self._last_lines(server), ""]
+            log = (f"  stderr: {escape_line(line)}" for line in self._logs.get(server.key, ()))
+            lines += [*_describe(server), *log, ""]
         lines += _problem_lines(project)
         return lines or [NONE]
-
-    async def _last_lines(self, server: McpServer) -> list[str]:
-        lines = await server.log()
-        return [f"  stderr: {escape_hidden_characters(line)}" for line in lines[-SHOWN_LINES:]]
 
     def _show(self, title: str, lines: list[str]) -> None:
         self._lua.call("page.show", title, lines)
@@ -124,18 +162,18 @@ def _describe(server: McpServer) -> Iterator[str]:
     yield f"{server.name}: {state}, {tools}" if about else f"{server.name}: {state}"
     if about:
         who = clip(about.get("server") or "unnamed", 80)
-        yield f"  version: {escape_hidden_characters(who)}, protocol {about['protocol']}"
-    yield f"  {'url' if config.url else 'command'}: {escape_hidden_characters(config.identity)}"
+        yield f"  version: {escape_line(who)}, protocol {about['protocol']}"
+    yield f"  {'url' if config.url else 'command'}: {escape_line(config.identity)}"
     yield f"  from: {config.place}"
     if server.tools:
         yield f"  tools: {', '.join(tool.name for tool in server.tools)}"
     if server.problem:
-        yield f"  problem: {escape_hidden_characters(server.problem)}"
-    yield from (f"  problem: {problem}" for problem in server.problems)
+        yield f"  problem: {escape_line(server.problem)}"
+    yield from (f"  problem: {escape_line(problem)}" for problem in server.problems)
 
 
 def _problem_lines(project: ProjectServers) -> list[str]:
-    lines = [f"problem: {problem}" for problem in project.problems]
+    lines = [f"problem: {escape_line(str(problem))}" for problem in project.problems]
     lines += [
         f"not trusted, so not used: {path}. Run :AgentMcp trust" for path in project.untrusted
     ]

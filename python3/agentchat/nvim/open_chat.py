@@ -25,11 +25,11 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
 from agentchat.core.workspace import Workspace
+from agentchat.journal import records as r
 from agentchat.journal.export import export_journal
 from agentchat.journal.index import list_past_calls
 from agentchat.journal.ledger import UsageLedger
-from agentchat.journal.log_text import render_log
-from agentchat.journal.usage_text import render_usage
+from agentchat.journal.log_text import render_log, render_usage
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection
 from agentchat.nvim.chat_commands import ChatCommands
@@ -187,7 +187,7 @@ class OpenChat:
         self._check_model()
         self.models.configure(dict(payload.get("settings") or {}))
         self.view.notify("info", f"model: {self.models.choose(payload['name']).name}")
-        self.journal.record_model(*self.models.choice)
+        self.journal.add(r.ModelChosen(*self.models.choice))
         self.session.refresh()
 
     def _check_model(self) -> None:
@@ -211,6 +211,11 @@ class OpenChat:
             self.view.notify("warn", models.problem)
         about = {"current": current, "quiet": quiet}
         self.lua.call("models.offer", self.chat.uuid, list(models.names), about)
+
+    def show_changes(self, payload: Payload) -> None:
+        """Show what a turn changed, or the newest one, or else the chat."""
+        newest = bool(payload.get("newest"))
+        self.session.show_changes(payload.get("turn"), newest=newest)
 
     def show_tools(self, payload: Payload) -> None:
         """Show the tools of the chat and the files of custom tools."""
@@ -306,6 +311,8 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "insert_code": lambda chat, p: chat.session.insert_code(p["path"], p["line"], p["code"]),
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),
+    "changes": OpenChat.show_changes,
+    "take_back": lambda chat, p: chat.session.take_back(p.get("turn"), p["stamp"], _parse_hunks(p)),
     "compact": OpenChat.compact,
     "compact_undo": lambda chat, p: chat.session.undo_compaction(),
     "mode": lambda chat, p: chat.session.set_mode(p["mode"]),

@@ -60,8 +60,9 @@ import agentchat
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.app.state import State
 from agentchat.app.tool_sources import ToolSources
-from agentchat.app.workspaces import OVERLAYS, is_remote
+from agentchat.app.workspaces import ISOLATED, OVERLAYS, is_remote
 from agentchat.core.errors import UserError
+from agentchat.core.permissions.sensitive_paths import SECRET_GLOBS
 from agentchat.journal.export import write_lines
 from agentchat.journal.file import journal_path
 from agentchat.journal.index import SavedChat, delete_chat, fork_chat, list_saved_chats
@@ -74,6 +75,7 @@ from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.lua_tools import LuaTools
 from agentchat.nvim.mcp_commands import McpCommands
 from agentchat.nvim.open_chat import EVENTS, OpenChat
+from agentchat.nvim.render.diff_marks import CHANGE, diff_marks
 from agentchat.nvim.render.syntax import code_marks
 from agentchat.nvim.tools_view import NvimToolsView
 from agentchat.workspace.overlay.folder import sweep
@@ -175,6 +177,8 @@ class Router:
         )
         self._state.prepare()
         self._start_job("removing old overlays", asyncio.to_thread(sweep, folder / OVERLAYS))
+        old = asyncio.to_thread(sweep, folder / ISOLATED, keeps_changes=False)
+        self._start_job("removing old isolated runs", old)
         self._tool_sources = self._open_tool_sources(config, self._state.trust_file)
         detach_standard_streams()
         # The normal exit runs the exit handlers, which kill children.
@@ -184,11 +188,15 @@ class Router:
             "python": platform.python_version(),
             "pynvim": str(pynvim.VERSION),
             "pid": os.getpid(),
+            "secrets": list(SECRET_GLOBS),
         }
         self._lua.call("host.ready", versions)
 
     def _open_tool_sources(self, config: Path, trust: Path) -> ToolSources:
-        return ToolSources(NvimToolsView(self._lua), config, trust, self._lua_tools)
+        view = NvimToolsView(self._lua, lambda root: self._mcp_commands.follow(root))
+        sources = ToolSources(view, config, trust, self._lua_tools)
+        self._mcp_commands = McpCommands(self._lua, sources.servers)
+        return sources
 
     def _declare_tools(self, payload: Payload) -> None:
         """Replace the tools that Lua has registered, in every chat."""
@@ -196,7 +204,7 @@ class Router:
         self._tool_sources.reload(all_files=False)
 
     async def _run_mcp(self, payload: Payload) -> None:
-        await McpCommands(self._lua, self._tool_sources.servers).run(payload)
+        await self._mcp_commands.run(payload)
 
     def _serve(self, payload: Payload) -> None:
         self._agents = AgentConnections(self, self._state.agent_sockets)
@@ -285,7 +293,11 @@ class Router:
         return render_markdown(read_history(records), title)
 
     async def _highlight(self, payload: Payload) -> None:
-        rows = await asyncio.to_thread(code_marks, payload["lines"], payload["language"])
+        lines, language = payload["lines"], payload["language"]
+        if language == CHANGE:
+            rows = await asyncio.to_thread(diff_marks, lines)
+        else:
+            rows = await asyncio.to_thread(code_marks, lines, language)
         self._lua.call("code.answer", payload["request"], rows)
 
     def _list_saved(self, cwd: str, words: str) -> list[SavedChat]:

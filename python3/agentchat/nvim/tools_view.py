@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,8 +18,9 @@ MOST_RESOURCES = 500
 class NvimToolsView:
     """The view of the tools of this Neovim."""
 
-    def __init__(self, lua: LuaApi) -> None:
+    def __init__(self, lua: LuaApi, on_servers: Callable[[Path], None] = lambda root: None) -> None:
         self._lua = lua
+        self._on_servers = on_servers
 
     def notify(self, level: str, text: str) -> None:
         """Show one line."""
@@ -45,6 +46,7 @@ class NvimToolsView:
             for server in servers
         }
         self._lua.call("context.offer", str(root), described, resources)
+        self._on_servers(root)
 
     def show_login(self, server: str, url: str) -> None:
         """Show the address at which the user logs in; the browser is the user's to open."""

@@ -18,9 +18,10 @@ from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.core.turn.view import ChatStatus, ToolBlock
+from agentchat.core.turn.view import ChangesPage, ChatStatus, ToolBlock
 from agentchat.nvim.lua_api import LuaFunction
 from agentchat.nvim.render.approval import preview_table, proposal_table, request_table
+from agentchat.nvim.render.changes import changes_table
 from agentchat.nvim.render.listings import mentions
 from agentchat.nvim.render.live_output import LiveOutput
 
@@ -205,6 +206,11 @@ class NvimView:
         build = partial(preview_table, preview, self._root)
         self._outbox.call_built("review.show", self._chat, build=build)
 
+    def show_changes(self, page: ChangesPage) -> None:
+        """Show what was changed."""
+        build = partial(changes_table, page, self._root)
+        self._outbox.call_built("changes.show", self._chat, build=build)
+
     def show_proposed_text(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing."""
         table = proposal_table(subject, file, self._root)
@@ -311,7 +317,7 @@ def _frames(ops: list[list[Any]]) -> Iterator[list[list[Any]]]:
 
 def _count_lines(op: list[Any]) -> int:
     if op[0] == "block":
-        return len(op[2].get("body", ()))
+        return len(op[2].get("body", ())) + len(op[2].get("diff", ()))
     return op[1].count("\n") if op[0] in ("text", "reasoning") else 0
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from agentchat.core.diff.changeset import (
     ChangeSet,
@@ -28,7 +28,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
-from agentchat.core.workspace import Workspace
+from agentchat.core.workspace import FileKind, Workspace, WrappedWorkspace
 from agentchat.tools.files import apply_change
 from agentchat.tools.format import count_summary
 
@@ -102,7 +102,7 @@ def make_staging(tool: Tool) -> Tool:
     async def dry_run(arguments: Any, context: ToolContext) -> DryRunResult:
         staged = context.open_preview.preview.change if context.open_preview else None
         files = StagedFiles(context.workspace, staged or ChangeSet(()))
-        return await compute(arguments, replace(context, workspace=cast("Workspace", files)))
+        return await compute(arguments, replace(context, workspace=files))
 
     async def run(arguments: Any, context: ToolContext) -> ToolOutput:
         preview = context.preview or await dry_run(arguments, context)
@@ -122,34 +122,31 @@ def make_staging(tool: Tool) -> Tool:
     )
 
 
-class StagedFiles:
-    """A workspace as a change would leave it; all other methods are those of the workspace."""
+class StagedFiles(WrappedWorkspace):
+    """A workspace as a change would leave it."""
 
     def __init__(self, inner: Workspace, change: ChangeSet) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._files = {part.path: part.after for part in change.parts}
 
-    async def kind(self, path: str) -> str | None:
+    async def kind(self, path: str) -> FileKind | None:
         """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
         if path not in self._files:
-            return await self._inner.kind(path)
+            return await super().kind(path)
         return None if self._files[path] is None else "file"
 
     async def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
-        return len(await self.read(path)) if path in self._files else await self._inner.size(path)
+        return len(await self.read(path)) if path in self._files else await super().size(path)
 
     async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
         """Return the bytes of a file, at most ``limit`` from ``start``; raises OSError."""
         if path not in self._files:
-            return await self._inner.read(path, limit, start)
+            return await super().read(path, limit, start)
         data = self._files[path]
         if data is None:
             raise FileNotFoundError(2, "No such file or directory", path)
         return data[start : len(data) if limit is None else start + limit]
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._inner, name)
 
 
 def stage_call(name: str, preview: DryRunResult, context: ToolContext) -> ToolOutput:
@@ -168,7 +165,7 @@ def stage_call(name: str, preview: DryRunResult, context: ToolContext) -> ToolOu
     lines += preview.notes
     if earlier is not None:
         lines.append(f"The preview is now {staged.label}.")
-    return ToolOutput("\n".join(lines), details={"files": list(change.paths)})
+    return ToolOutput("\n".join(lines), details={"files": list(change.paths)}, change=change)
 
 
 def _would_line(file: FileChange) -> str:

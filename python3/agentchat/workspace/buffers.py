@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from agentchat.core.diff.aspects import split_aspect
@@ -15,12 +15,11 @@ from agentchat.core.workspace import (
     AppliedFile,
     BufferState,
     Command,
-    CommandSandbox,
-    DirectoryEntry,
     FileKind,
     FileTarget,
     ProcessResult,
     Workspace,
+    WrappedWorkspace,
 )
 from agentchat.rpc.background import run_to_completion
 from agentchat.workspace.editor_port import (
@@ -53,7 +52,7 @@ class ApplyPlan:
     to_reload: list[str] = field(default_factory=list)
 
 
-class BuffersWorkspace:
+class BuffersWorkspace(WrappedWorkspace):
     """Another workspace, seen through an editor.
 
     A buffer replaces its file if it has unsaved changes or the file exists: an empty buffer for a
@@ -67,26 +66,11 @@ class BuffersWorkspace:
     """
 
     def __init__(self, inner: Workspace, editor: Editor) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._editor = editor
         self._reading: tuple[str, bytes] | None = None
         self._unloaded: dict[str, float] = {}
         """When no buffer had a file that was located, for the first reading of it."""
-
-    @property
-    def root(self) -> str:
-        """The directory the user opened: absolute, resolved."""
-        return self._inner.root
-
-    @property
-    def host(self) -> str:
-        """The machine it is on; empty for the user's own."""
-        return self._inner.host
-
-    @property
-    def confinement(self) -> CommandSandbox:
-        """How its commands are confined."""
-        return self._inner.confinement
 
     async def ready(self) -> None:
         """Return when it can be used, for a turn that begins; raises Unreachable."""
@@ -147,10 +131,6 @@ class BuffersWorkspace:
         self._reading = (path, data) if end < len(data) else None
         return data[start:end]
 
-    async def list(self, path: str) -> Sequence[DirectoryEntry]:
-        """Return the entries of a directory, unsorted; raises OSError."""
-        return await self._inner.list(path)
-
     async def unsaved(self) -> Mapping[str, bytes]:
         """Return the text of every buffer that differs from its file, by path."""
         texts = dict(await self._inner.unsaved())
@@ -165,16 +145,6 @@ class BuffersWorkspace:
         if command.confine:  # the program is the model's choice, and may have changed files
             await self._editor.refresh()
         return finished
-
-    async def environment(self) -> Mapping[str, str]:
-        """Return the variables that programs there have by default."""
-        return await self._inner.environment()
-
-    async def fingerprint(
-        self, commands: Sequence[Sequence[str]], command: str, cwd: str
-    ) -> tuple[str, ...]:
-        """Return a line for each file that decides what a shell command does in ``cwd``."""
-        return await self._inner.fingerprint(commands, command, cwd)
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change in buffers and on disk, all files or none; raises as ``Workspace.apply``.

@@ -58,7 +58,7 @@ def test_the_nearest_file_wins_and_the_others_are_named(tmp_path: Path) -> None:
     }
     problems = "\n".join(commands.problems)
     assert ".claude/commands/fix.md: not used, /fix is .agentchat/commands/fix.md" in problems
-    assert ".claude/commands/bad.md:2: the list does not end" in problems
+    assert '.claude/commands/bad.md:2: "x" is not valid YAML' in problems
     assert ".claude/commands/out.md: it is a link to a file outside of the project" in problems
 
 

@@ -15,6 +15,7 @@ import pytest
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.session import Session
+from agentchat.agent.session_parts import SessionParts
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note, Reply
 from agentchat.core.model import ModelRequest
@@ -74,13 +75,15 @@ class UndoScene:
         self.chat = a_chat(*self.tools)
         self.chat.toolset.set_checkpoint_handlers(self.handlers)
         self.session = Session(
-            self.chat,
-            workspace=BuffersWorkspace(LocalWorkspace(str(self.root)), self.editor),
-            view=self.screen,
-            journal=self.journal,
-            results=ResultStore(self.state),
-            model=self.model,
-            max_parallel=10,
+            SessionParts(
+                chat=self.chat,
+                workspace=BuffersWorkspace(LocalWorkspace(str(self.root)), self.editor),
+                view=self.screen,
+                journal=self.journal,
+                results=ResultStore(self.state),
+                model=self.model,
+                max_parallel=10,
+            )
         )
         self.session.restore()
 
@@ -112,12 +115,12 @@ class UndoScene:
 
     async def undo(self, turn: int | None = None) -> str:
         """Run ``:AgentUndo`` to its end; return what was said."""
-        return await self._said(lambda: self.session.undo(turn))
+        return await self.said(lambda: self.session.undo(turn))
 
     async def redo(self) -> str:
-        return await self._said(self.session.redo)
+        return await self.said(self.session.redo)
 
-    async def _said(self, verb: Callable[[], None]) -> str:
+    async def said(self, verb: Callable[[], None]) -> str:
         notes = len(self.screen.notes)
         verb()
         await self.screen.until(
@@ -338,7 +341,7 @@ async def test_a_change_cut_off_by_a_crash_is_undone_if_it_was_made(scene: UndoS
     await scene.turn()
     path = scene.write("a", "0")
     change = ChangeSet((FileChange(str(path), b"0", b"1"),))
-    scene.journal.record_change_started("c9", change)
+    scene.journal.add(r.ChangeStarted("c9", scene.journal.store(change.parts)))
     path.write_text("1")
     scene.restart()
     assert "restored: a" in await scene.undo()

@@ -8,6 +8,7 @@ import pytest
 
 from agentchat.core.errors import UserError
 from agentchat.core.prompts.command import command_name, parse_prompt_file, parse_typed_command
+from agentchat.core.prompts.markdown_file import MarkdownFile
 from agentchat.core.prompts.template import (
     CommandPart,
     FilePart,
@@ -67,7 +68,11 @@ def test_the_name_of_a_command_is_the_path_of_its_file() -> None:
 
 
 def test_a_file_says_what_its_command_takes_and_needs() -> None:
-    text = "---\nargument-hint: '[file]'\nallowed-tools: Bash(git:*), Read\nmodel: x/y\n---\n# Go\n"
-    file = parse_prompt_file("go", text, "go.md")
+    fields = {
+        "argument-hint": "[file]",
+        "allowed-tools": "Bash(git:*), Read",
+        "model": "x/y",
+    }
+    file = parse_prompt_file("go", MarkdownFile(fields, "# Go"), "go.md")
     assert (file.command.description, file.command.argument_hint) == ("Go", "[file]")
     assert (file.tools, file.model) == (("Bash", "Read"), "x/y")

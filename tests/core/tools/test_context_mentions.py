@@ -19,6 +19,8 @@ from agentchat.core.tools.mentions import Attachment, add_attachments, context_m
         ("two lines\n#file:ä/b.py\n", ["#file:ä/b.py"]),
         ("once #diff, twice #diff", ["#diff"]),
         ("#file:a.py:10-40, #dir:src/.", ["#file:a.py:10-40", "#dir:src/"]),
+        ("in #dir:. and #dir:.., #dir:../..", ["#dir:.", "#dir:..", "#dir:../.."]),
+        ("is it in #dir:.? #dir:./ #dir:...", ["#dir:.", "#dir:./", "#dir:.."]),
         ("#symbol:greet? #url:https://a.b/c?d=(e)", ["#symbol:greet", "#url:https://a.b/c?d=(e"]),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.context.size import message_tokens
+from agentchat.core.context.size import message_tokens, total_tokens
 from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, Usage, UserText
 from agentchat.core.model import ModelRequest
 from agentchat.core.turn.chat import Chat
@@ -190,12 +190,31 @@ def test_an_overflow_that_is_rejected_ends_the_turn() -> None:
     assert (end.reason, len(world.requests)) == ("error", 1)
 
 
+@pytest.mark.parametrize("rounds", [2, 3, 9, 30])
+def test_nothing_is_asked_again_that_is_as_long_as_what_was_refused(rounds: int) -> None:
+    plain = [
+        message
+        for number in range(rounds)
+        for message in (UserText(f"question {number} " * 40), Reply(f"answer {number} " * 60))
+    ]
+    chat = replace(a_chat(LOOK), window=None)
+    chat.history = chat.history.add(*plain)
+    world = World([OVERFLOW, DONE], summaries=[OVERFLOW] * 9)
+    play(world, chat)
+    refused = total_tokens(world.requests[0].history.messages)
+    assert world.summary_requests
+    for request in world.summary_requests:
+        size = total_tokens(request.history.messages)
+        assert size < refused
+        refused = size
+
+
 def test_a_summary_that_is_itself_too_long_is_asked_for_with_less_and_less() -> None:
-    world = World([DONE], ["accept"], summaries=[OVERFLOW, OVERFLOW, SUMMARY])
+    world = World([DONE], ["accept"], summaries=[OVERFLOW, SUMMARY])
     play(world, an_old_chat())
     sizes = [len(str(request.history)) for request in world.summary_requests]
-    assert len(sizes) == 3
-    assert sizes[2] < sizes[0]
+    assert len(sizes) == 2
+    assert sizes[1] < sizes[0]
     for request in world.summary_requests:
         _check_pairs(request.history.messages)
 

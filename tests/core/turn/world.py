@@ -17,17 +17,24 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import (
     Announce,
+    AnswerPromptCall,
+    ApplyIsolated,
     ApprovalRequest,
     ApprovalResponse,
     AskModel,
+    BeginStage,
     Choice,
     ComputeDryRun,
     Effect,
+    EndStage,
     FindPromptCalls,
+    ForgetIsolated,
+    IsolatedCall,
     Locate,
     Parse,
     Plan,
     Prepare,
+    PromptCall,
     ReadyCall,
     Record,
     RecordStep,
@@ -35,6 +42,8 @@ from agentchat.core.turn.effects import (
     ReportBudget,
     RequestApproval,
     ResolvePreview,
+    RunIsolated,
+    RunPromptCall,
     RunTool,
     RunTools,
     SetUp,
@@ -113,8 +122,9 @@ def a_response(answer: ApprovalResponse | str) -> ApprovalResponse:
 class World:
     """Plays a plan. ``answers`` are the user's, in order; a string is a choice.
 
-    ``previews``, ``outcomes``, ``refreshed``, ``moves`` and ``setup_fails`` hold what an effect
-    answers; an exception among them is thrown into the plan.
+    ``previews``, ``outcomes``, ``isolated``, ``refreshed``, ``moves`` and ``setup_fails`` hold what
+    an effect answers; an exception among them is thrown into the plan. What ``isolated`` calls
+    changed must be applied or forgotten before the next one runs, and before the plan ends.
     """
 
     replies: list[Reply]
@@ -125,7 +135,9 @@ class World:
     )
     targets: dict[str, FileTarget] = field(default_factory=dict)
     outcomes: dict[str, list[ToolResult | StalePreview]] = field(default_factory=dict)
+    isolated: dict[str, list[DryRunResult | ToolError]] = field(default_factory=dict)
     refreshed: list[Preview | ToolError] = field(default_factory=list)
+    prompt_calls: tuple[PromptCall, ...] = ()
     moves: list[StalePreview] = field(default_factory=list)
     setup_fails: dict[str, ToolError] = field(default_factory=dict)
     summaries: list[Reply] = field(default_factory=list)
@@ -145,6 +157,8 @@ class World:
         self.said: list[Message] = []
         self.lives: list[tuple[str, str]] = []
         self.resolved: list[tuple[str, str, str]] = []
+        self.overlay: list[str] = []
+        self._open_isolated = ""
         self.steering.insert(0, (UserText("go"),))
 
     def play(self, plan: Plan[Any]) -> Any:
@@ -161,6 +175,7 @@ class World:
                 else:
                     effect = plan.send(answer)
         except StopIteration as end:
+            assert not self._open_isolated, "what an isolated call changed is left"
             return end.value
 
     def results(self) -> dict[str, str]:
@@ -199,7 +214,8 @@ class World:
     def _about_a_call(self, effect: Effect[Any]) -> Any:
         match effect:
             case FindPromptCalls():
-                return ()
+                waiting, self.prompt_calls = self.prompt_calls, ()
+                return waiting
             case Parse():
                 return effect.tool.arguments.parse(effect.raw_arguments)
             case Locate():
@@ -218,6 +234,31 @@ class World:
             case RunTool():
                 self.ran.append((effect.ready.call.call.id,))
                 return self._outcome(effect.ready)
+            case RunPromptCall():
+                self.ran.append((effect.ready.call.call.id,))
+                return self._outcome(effect.ready)
+            case AnswerPromptCall():
+                self.said.append(effect.result)
+                return None
+        return self._in_an_overlay(effect)
+
+    def _in_an_overlay(self, effect: Effect[Any]) -> Any:
+        match effect:
+            case BeginStage() | EndStage():
+                self.overlay.append(type(effect).__name__)
+                return None
+            case RunIsolated():
+                return self._isolated_call(effect.ready)
+            case ApplyIsolated():
+                self.overlay.append(f"apply {self._open_isolated}")
+                result = self._outcome(effect.ready, effect.isolated)
+                self._open_isolated = ""
+                return result
+            case ForgetIsolated():
+                self.overlay.append(f"forget {self._open_isolated}")
+                assert self._open_isolated
+                self._open_isolated = ""
+                return None
         assert isinstance(effect, RunTools)
         self.ran.append(tuple(ready.call.call.id for ready in effect.ready))
         return tuple(self._outcome(ready) for ready in effect.ready)
@@ -240,7 +281,16 @@ class World:
         text = f"{effect.action}: {effect.reason}"
         return ToolResult(effect.call.id, "resolve", text)
 
-    def _outcome(self, ready: ReadyCall) -> ToolResult:
+    def _isolated_call(self, ready: ReadyCall) -> IsolatedCall:
+        call = ready.call.call
+        assert self._open_isolated in ("", call.id)
+        self.overlay.append(f"run {call.id}")
+        planned = self.isolated.get(call.id)
+        preview: DryRunResult = _one(planned.pop(0)) if planned else DryRunResult()
+        self._open_isolated = call.id
+        return IsolatedCall(ToolResult(call.id, call.name, "ran isolated"), preview)
+
+    def _outcome(self, ready: ReadyCall, done: ToolResult | None = None) -> ToolResult:
         call = ready.call
         self.applied.append(ready.preview)
         self.on_run(call)
@@ -248,7 +298,7 @@ class World:
         if planned:
             result: ToolResult = _one(planned.pop(0))
             return result
-        return ToolResult(call.call.id, call.tool.name, "done", Status.SUCCESS)
+        return done or ToolResult(call.call.id, call.tool.name, "done", Status.SUCCESS)
 
     def _target_of(self, call: ValidCall) -> CallTarget:
         touch = call.tool.touches(call.arguments)

@@ -6,6 +6,7 @@ import io
 import os
 import resource
 import time
+import zlib
 
 import pytest
 from PIL import Image
@@ -193,6 +194,23 @@ async def test_a_large_image_is_scaled_down(bench: Bench, kind: str) -> None:
     with Image.open(io.BytesIO(image.data)) as scaled:
         assert scaled.size == (2000, 500)
         assert f"image/{(scaled.format or '').lower()}" == image.mime
+
+
+def chunk(kind: bytes, data: bytes, checksum: int | None = None) -> bytes:
+    right = zlib.crc32(kind + data)
+    end = right if checksum is None else checksum
+    return len(data).to_bytes(4, "big") + kind + data + end.to_bytes(4, "big")
+
+
+async def test_a_wrong_checksum_of_what_viewers_ignore_costs_no_picture(bench: Bench) -> None:
+    content = picture("png", (20, 10))
+    head, rest = content[:33], content[33:]
+    bench.write("f", head + chunk(b"tEXt", b"a\0b", 7) + chunk(b"tIME", b"x" * 7) + rest)
+    (image,) = (await bench.call(TOOL, path="f")).images
+    assert image.data == head + chunk(b"tIME", b"x" * 7) + rest
+    bench.write("f", content[:29] + b"1234" + rest)
+    with pytest.raises(ToolError, match="looks like image/png but is damaged"):
+        await bench.call(TOOL, path="f")
 
 
 async def test_a_damaged_image_is_a_clear_error(bench: Bench) -> None:

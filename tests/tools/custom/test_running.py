@@ -969,7 +969,7 @@ async def test_a_call_with_a_checkpoint_handler_runs_and_is_undone_to_its_checkp
     assert scene.files()["db"][0] == scene.files()["bad"][0] == "old\nmigrated\n"
     assert "missing" not in scene.files()
     assert results["c3"].startswith("Checkpoint failed: ")
-    assert results["c3"].endswith(' "migrate" was not run.')
+    assert results["c3"].endswith('. "migrate" was not run.')
     assert results["c4"] == (
         'Checkpoint required: no handler is registered, so "publish" was not run.'
     )

@@ -277,6 +277,35 @@ async def test_a_client_with_a_metadata_document_is_not_registered(
     assert login_server.clients == [document]
 
 
+async def test_nothing_is_asked_for_a_login_before_the_user_wants_one(
+    place: Place, login_server: LoginServer
+) -> None:
+    server = place.server(url=login_server.url)
+    with pytest.raises(ToolError, match=r"needs a login: run :AgentMcp login s\.$"):
+        await server.start()
+    assert set(login_server.asked) == {"/mcp"}
+
+
+@pytest.mark.parametrize("what", ["about", "login_base"])
+async def test_a_login_at_another_host_is_named_and_agreed_to_by_the_next_one(
+    place: Place, login_server: LoginServer, what: str
+) -> None:
+    other = LoginServer()
+    other.url = login_server.url
+    try:
+        path = "/.well-known/oauth-protected-resource/mcp" if what == "about" else ""
+        setattr(login_server, what, f"{other.base}{path}")
+        server = place.server(url=login_server.url)
+        with pytest.raises(ToolError, match=f"sends its login to {other.base}. Nothing was sent"):
+            await server.login()
+        assert other.asked == []
+        other.resource = login_server
+        await log_in(place, server)
+        assert "/token" in other.asked
+    finally:
+        other.close()
+
+
 async def test_an_answer_of_another_issuer_is_no_login(
     place: Place, login_server: LoginServer
 ) -> None:
@@ -350,3 +379,11 @@ async def test_a_server_that_is_to_start_says_so_and_stays_stopped_if_the_user_s
     await asyncio.sleep(1.1)  # when it would have been tried again
     assert [*states, server.state] == ["starting", "failed", "stopped"]
     assert server.failures == 1
+
+
+async def test_a_question_that_comes_right_after_the_result_is_asked(place: Place) -> None:
+    server, user = place.server(**RAW), User("Answer", "large")
+    result = await server.call("ask_late", {}, lambda data: None, user)
+    assert result["parts"][0]["text"] == "done"
+    answer = await server.call("answered", {}, lambda data: None, user)
+    assert '"content": {"size": "large"}' in answer["parts"][0]["text"]

@@ -16,7 +16,7 @@ from agentchat.core.errors import Unreachable
 from agentchat.core.workspace import Command
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.overlay.bubblewrap import find_bubblewrap
+from agentchat.workspace.overlay.client import Limits
 from agentchat.workspace.overlay.folder import OverlayFolder
 from agentchat.workspace.overlay.launcher import OverlayLauncher
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
@@ -82,39 +82,29 @@ def plainly(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(argv, cwd=folder, env=ENVIRONMENT, capture_output=True)
 
 
-ANYONE = 1000
-"""A user who is not root, for whom bubblewrap is used."""
-NAMESPACE, BUBBLEWRAP = "namespace", "bubblewrap"
-WAYS = (NAMESPACE, BUBBLEWRAP) if find_bubblewrap(user=ANYONE) else (NAMESPACE,)
-"""The ways into an overlay that can be tested here."""
-
-
 def open_staging(
     project: Path,
     state: Path,
-    quota: int = 1 << 30,
+    quota_mb: int = 1024,
     home: Path | None = None,
-    bubblewrap: str = "",
 ) -> Staging:
     launcher = OverlayLauncher(
         str(project),
         OverlayFolder(state / "chat"),
         hidden=(str(state),),
-        quota=quota,
+        limits=Limits(quota_mb=quota_mb),
         variables={**os.environ, **({"HOME": str(home)} if home else {})},
     )
     local = LocalWorkspace(str(project))
-    overlay = OverlayWorkspace(launcher, local, find_bubblewrap=lambda: bubblewrap)
+    overlay = OverlayWorkspace(launcher, local)
     return Staging(project, state, overlay, local)
 
 
-async def try_staging(project: Path, state: Path, way: str = NAMESPACE) -> Staging:
+async def try_staging(project: Path, state: Path) -> Staging:
     """Return an overlay that works; skips the test where none does."""
-    program = find_bubblewrap(user=ANYONE) if way == BUBBLEWRAP else ""
-    opened = open_staging(project, state, bubblewrap=program)
+    opened = open_staging(project, state)
     try:
         await opened.overlay.ready()
     except Unreachable as reason:
         pytest.skip(str(reason))
-    assert program in opened.overlay.way, "bubblewrap is installed and failed"
     return opened

@@ -17,12 +17,8 @@ from scripts.layers import PACKAGE
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable
-from agentchat.workspace.overlay.bubblewrap import find_bubblewrap
 from agentchat.workspace.overlay.folder import sweep
 from tests.workspace.overlay.staging import (
-    ANYONE,
-    BUBBLEWRAP,
-    WAYS,
     Staging,
     Tree,
     open_staging,
@@ -30,19 +26,18 @@ from tests.workspace.overlay.staging import (
     tree,
     try_staging,
 )
-from tests.workspace.process.test_run import exits_soon
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=WAYS)
-async def staging(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Staging]:
+@pytest.fixture
+async def staging(tmp_path: Path) -> AsyncIterator[Staging]:
     project = tmp_path / "project"
     for name in ("a.txt", "b.txt", "src/one.py", "src/two.py", "src/deep/three.py", "run.sh"):
         path = project / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{name}\nsecond line\nthird line\n")
-    opened = await try_staging(project, tmp_path / "state", request.param)
+    opened = await try_staging(project, tmp_path / "state")
     yield opened
     await opened.overlay.close()
 
@@ -175,7 +170,7 @@ async def test_git_and_ignored_files_are_one_line_each(staging: Staging) -> None
 ATTEMPTS = (
     ("echo x > /etc/agentchat-was-here", "Read-only file system"),
     ("echo x > ../beside; false", ""),
-    ("mount -t tmpfs none /mnt", "permission denied|must be superuser|not permitted"),
+    ("mount -t tmpfs none /opt", "permission denied|must be superuser|not permitted"),
     ("umount -l .", "must be superuser|not permitted|not mounted"),
     ("mount -o remount,rw /", "permission denied|must be superuser|not permitted"),
     ("ls -A ~/.ssh 2>&1; cat ~/.ssh/* 2>&1; false", ""),
@@ -201,21 +196,6 @@ async def test_nothing_outside_can_be_reached(staging: Staging) -> None:
     assert not (staging.project.parent / "beside").exists()
 
 
-@pytest.mark.skipif(BUBBLEWRAP not in WAYS, reason="needs bubblewrap 0.11: no test ran with it")
-def test_bubblewrap_is_used_by_all_but_root() -> None:
-    assert os.path.isabs(find_bubblewrap(user=ANYONE))
-    assert not find_bubblewrap(user=0)
-
-
-async def test_an_installed_bubblewrap_that_does_not_work_is_not_needed(
-    staging: Staging, tmp_path: Path
-) -> None:
-    other = open_staging(staging.project, tmp_path / "other", bubblewrap="/bin/false")
-    await other.overlay.ready()
-    assert other.overlay.way.startswith("user and mount namespaces")
-    await other.overlay.close()
-
-
 def test_where_the_kernel_allows_no_namespace_the_reason_says_how_to_allow_them() -> None:
     forbid = "echo 0 > /proc/sys/user/max_user_namespaces && exec"
     ask = (
@@ -237,7 +217,7 @@ def test_where_the_kernel_allows_no_namespace_the_reason_says_how_to_allow_them(
 async def test_caches_of_builds_can_be_written_and_are_forgotten(
     staging: Staging, tmp_path: Path
 ) -> None:
-    cache = tmp_path / "home/.cache"
+    cache = tmp_path / "home/.cache/pip"
     cache.mkdir(parents=True)
     (cache / "old").write_text("old\n")
     building = open_staging(staging.project, tmp_path / "other", home=tmp_path / "home")
@@ -263,18 +243,14 @@ async def test_setuid_files_get_no_power_and_devices_are_left_out(staging: Stagi
     assert staging.overlay.changes.skipped == ["sock (socket)"]
 
 
-async def test_what_a_command_leaves_running_ends_with_the_turn(staging: Staging) -> None:
+async def test_what_a_command_leaves_running_ends_with_it(staging: Staging) -> None:
     await staging.run("env -i /usr/bin/setsid /bin/sleep 98765 >/dev/null 2>&1 & sleep 0.3")
-    found = plainly("pgrep -f 'sleep 9876[5]'", staging.project).stdout.split()
-    pids = [int(pid) for pid in found]
-    assert pids
-    await staging.overlay.pause()
-    assert all([await exits_soon(pid) for pid in pids])
+    assert plainly("pgrep -f 'sleep 9876[5]'", staging.project).stdout == b""
 
 
 async def test_a_command_that_fills_the_disk_is_stopped(tmp_path: Path, staging: Staging) -> None:
-    small = open_staging(staging.project, tmp_path / "small", quota=2 << 20)
-    with pytest.raises(ToolError, match=r"exceed 2.0 MiB \(stage.quota_mb\)"):
+    small = open_staging(staging.project, tmp_path / "small", quota_mb=2)
+    with pytest.raises(ToolError, match=r"exceeds 2 MiB \(stage.quota_mb\)"):
         await small.run(
             "for i in `seq 1000`; do head -c 1000000 /dev/urandom > f$i; sleep 0.05; done"
         )

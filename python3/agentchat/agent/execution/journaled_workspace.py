@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
-from agentchat.core.workspace import AppliedFile, FileTarget, Workspace
+from agentchat.core.workspace import AppliedFile, FileTarget, Workspace, WrappedWorkspace
+from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
@@ -21,24 +22,41 @@ FINISH_SECONDS = 5.0
 """How long a stop waits for a change that has begun; the change itself is finished anyway."""
 
 
-class LocatedWorkspace:
-    """Any workspace, as one call sees it; other methods are those of the inner workspace.
+TakeChange = Callable[[ChangeSet], None]
+"""Is given each change of files that was made."""
+
+
+def ignore_change(change: ChangeSet) -> None:
+    """Do nothing with a change: nobody shows it."""
+
+
+class LocatedWorkspace(WrappedWorkspace):
+    """Any workspace, as one call sees it.
 
     Args:
         located: the targets that the policy judged, by path as the model wrote it. A link that
             changes after the decision does not redirect the call.
     """
 
-    def __init__(self, inner: Workspace, located: Mapping[str, FileTarget]) -> None:
-        self._inner = inner
+    def __init__(
+        self,
+        inner: Workspace,
+        located: Mapping[str, FileTarget],
+        on_applied: TakeChange = ignore_change,
+    ) -> None:
+        super().__init__(inner)
         self._located = located
+        self._on_applied = on_applied
+
+    async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
+        """Make the change."""
+        applied = await super().apply(change)
+        self._on_applied(change)
+        return applied
 
     async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path as the model wrote it."""
-        return self._located.get(path) or await self._inner.locate(path)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._inner, name)
+        return self._located.get(path) or await super().locate(path)
 
 
 class JournaledWorkspace(LocatedWorkspace):
@@ -57,8 +75,9 @@ class JournaledWorkspace(LocatedWorkspace):
         reverts: Sequence[int] = (),
         located: Mapping[str, FileTarget] | None = None,
         finish_seconds: float = FINISH_SECONDS,
+        on_applied: TakeChange = ignore_change,
     ) -> None:
-        super().__init__(inner, located or {})
+        super().__init__(inner, located or {}, on_applied)
         self._journal = journal
         self._source = source
         self._reverts = reverts
@@ -71,7 +90,9 @@ class JournaledWorkspace(LocatedWorkspace):
         returns or raises the outcome of the change instead of the cancellation.
         """
         change = await self._describe_all(change)
-        self._journal.record_change_started(self._source, change, self._reverts)
+        self._journal.add(
+            r.ChangeStarted(self._source, self._journal.store(change.parts), tuple(self._reverts))
+        )
         applying = asyncio.ensure_future(self._apply(change))
         try:
             return await asyncio.shield(applying)
@@ -91,9 +112,12 @@ class JournaledWorkspace(LocatedWorkspace):
             # If the files cannot be read now, the change stays open for the recovery to end.
             with contextlib.suppress(OSError, ToolError):
                 changed = await self._find_changed(change)
-                self._journal.record_change_settled(self._source, changed)
+                self._journal.add(r.ChangeSettled(self._source, self._journal.store(changed)))
+                self._on_applied(ChangeSet(tuple(changed)))
             raise
-        self._journal.record_change_applied(self._source, await self._read_resaved(change, applied))
+        resaved = await self._read_resaved(change, applied)
+        self._journal.add(r.ChangeApplied(self._source, self._journal.store(resaved)))
+        self._on_applied(_with_resaved(change, resaved))
         return applied
 
     async def _describe_all(self, change: ChangeSet) -> ChangeSet:
@@ -141,6 +165,12 @@ class JournaledWorkspace(LocatedWorkspace):
         """Return the files of a failed change that have their new bytes all the same."""
         parts = [part for part in change.parts if not part.changes_nothing]
         return [part for part in parts if await read_file(self._inner, part.path) == part.after]
+
+
+def _with_resaved(change: ChangeSet, resaved: Sequence[FileChange]) -> ChangeSet:
+    """Return a change with what saving made of its files."""
+    after = {file.path: file for file in resaved}
+    return ChangeSet(tuple(after.get(file.path, file) for file in change.files))
 
 
 async def read_file(workspace: Workspace, path: str) -> bytes | None:

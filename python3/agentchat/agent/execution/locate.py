@@ -10,7 +10,8 @@ from typing import Any
 
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
-from agentchat.core.shell.parse import Script
+from agentchat.core.shell.operands import CommandSurvey, describe_command
+from agentchat.core.shell.parse import Part, Script
 from agentchat.core.text import clip
 from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
 from agentchat.core.tools.tool import Access, Condition, Tool
@@ -24,6 +25,9 @@ log = logging.getLogger(__name__)
 
 LONGEST_PATH = 4096
 """Bytes: no system opens a longer path, and no error message needs to repeat one."""
+
+MOST_NAMED = 3
+"""Settings of git that a reason names."""
 
 USAGE = "Name a tool and its argument, for example: bash git status, or edit src/a.py."
 
@@ -43,7 +47,7 @@ async def locate_call(
     folder = (touch.cwd,) if touch.cwd else ()
     located = await _locate_paths((*touch.reads, *touch.writes, *folder), workspace)
     cwd = await _check_directory(located[touch.cwd], workspace) if touch.cwd else workspace.root
-    script, evidence = await _parse_command(touch.command, cwd, workspace)
+    script, survey = await _parse_command(touch.command, cwd, workspace)
     # A directory outside asks, as reading there does.
     reads = (*touch.reads, *(path for path in folder if located[path].zone in UNUSUAL_READS))
     unknown = access is not None and callable(call.tool.asks)
@@ -55,7 +59,8 @@ async def locate_call(
         urls=tuple(map(parse_url, touch.urls)),
         script=script,
         network=touch.network,
-        evidence=evidence,
+        evidence=survey.fingerprints,
+        unfixed=survey.unfixed,
         asks=None if unknown else await _asks(call),
         settings_ask=await _condition(call, "require_approval_before", in_doubt=True),
         allowed_in_yolo=await _condition(call, "allowed_in_yolo_mode", in_doubt=False),
@@ -190,13 +195,34 @@ async def _check_directory(target: FileTarget, workspace: Workspace) -> str:
 
 async def _parse_command(
     command: str | None, cwd: str, workspace: Workspace
-) -> tuple[Script | None, tuple[str, ...]]:
-    """Return the parts of a command, and the fingerprints of what it would run."""
+) -> tuple[Script | None, CommandSurvey]:
+    """Return the parts of a command with what they name on disk, and all that was found there."""
     if command is None:
-        return None, ()
+        return None, CommandSurvey()
     script = await parse_shell(command, workspace.root)
-    commands = [part.texts for part in script.parts if part.words]
-    return script, await workspace.fingerprint(commands, command, cwd)
+    script = await _doubt_git(script, cwd, workspace)
+    commands = [describe_command(part) for part in script.parts if part.words]
+    survey = await workspace.survey(commands, command, cwd)
+    found = iter(survey.operands)
+    parts = (replace(part, operands=next(found)) if part.words else part for part in script.parts)
+    return replace(script, parts=tuple(parts)), survey
+
+
+async def _doubt_git(script: Script, cwd: str, workspace: Workspace) -> Script:
+    """Let no rule cover git where settings of the repository may run a program."""
+    if not any(map(_uses_git, script.parts)):
+        return script
+    named = await workspace.repository_programs(cwd)
+    if not named:
+        return script
+    problem = f"git: the repository sets {', '.join(named[:MOST_NAMED])}, which may run a program"
+    parts = (replace(p, obscure=p.obscure or problem) if _uses_git(p) else p for p in script.parts)
+    return replace(script, parts=tuple(parts))
+
+
+def _uses_git(part: Part) -> bool:
+    names = (word.rpartition("/")[2] for word in part.texts)
+    return any(name == "git" or name.startswith("git-") for name in names)
 
 
 def _names(tool: Tool) -> tuple[str, ...]:

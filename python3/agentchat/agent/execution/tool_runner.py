@@ -6,17 +6,25 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from agentchat.agent.execution.checkpoints import Checkpoints
-from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, LocatedWorkspace
+from agentchat.agent.execution.isolated_runs import IsolatedRuns
+from agentchat.agent.execution.journaled_workspace import (
+    JournaledWorkspace,
+    LocatedWorkspace,
+    TakeChange,
+    ignore_change,
+)
 from agentchat.agent.execution.locate import locate_call
-from agentchat.agent.execution.overlay_command import add_remarks, apply_overlay
+from agentchat.agent.execution.overlay_command import add_remarks
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
-from agentchat.core.errors import Irreversible, StalePreview, ToolError
+from agentchat.core.diff.changeset import ChangeSet, FileChange, combine_all
+from agentchat.core.diff.diff_text import count_text, diff_lines_of
+from agentchat.core.errors import Irreversible, StalePreview, ToolError, Unreachable
 from agentchat.core.frontend import Frontend
 from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
@@ -38,9 +46,10 @@ from agentchat.core.tools.tool import (
     refuse_staging,
 )
 from agentchat.core.tools.toolset import Toolset
-from agentchat.core.turn.effects import ReadyCall, TriedCall
+from agentchat.core.turn.effects import IsolatedCall, ReadyCall
 from agentchat.core.turn.view import ToolBlock, View
 from agentchat.core.workspace import Workspace
+from agentchat.journal.entries import undo_record
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
@@ -71,10 +80,12 @@ class ToolRunner:
         policy: Policy,
         todo: TodoList | None = None,
         overlay: OverlayWorkspace | None = None,
+        isolated: IsolatedRuns | None = None,
         frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
         self._overlay = overlay
+        self._isolated = isolated or IsolatedRuns(None)
         self._toolbox = toolbox
         self._policy = policy
         self._todo = todo or TodoList()
@@ -110,9 +121,16 @@ class ToolRunner:
         """
         call = ready.call
         staged: list[StagedPreview] = []
+        changed: list[FileChange] = []
         in_overlay = ready.decision.in_overlay
         context = self._context(
-            call, staged.append, ready.preview, ready.target, in_overlay=in_overlay, shown=shown
+            call,
+            staged.append,
+            ready.preview,
+            ready.target,
+            overlay=self._overlay if in_overlay else None,
+            shown=shown,
+            on_applied=lambda change: changed.extend(change.files),
         )
         if in_overlay:
             result = await self._run_in_overlay(ready, context)
@@ -120,10 +138,13 @@ class ToolRunner:
             result = await self._checkpoints.run(
                 ready, context, lambda: _run_safely(call.tool, call.arguments, context)
             )
+        result = _with_change(result, changed or _staged_files(result, staged))
         if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
         heading, result = await self._stage(call, staged, result, in_overlay)
         answer = self.make_result(call.call.id, call.tool.name, result, heading)
+        is_staged = in_overlay or not changed
+        answer = await with_diff(answer, result.change, is_staged=is_staged)
         processor = self._toolbox.result_processor
         return answer if processor is None else await self._process(answer, processor, context)
 
@@ -142,45 +163,35 @@ class ToolRunner:
             return "", replace(result, text=text, is_error=True)
         return STAGED if any(not change.is_standing for change in staged) else "", result
 
-    async def try_call(self, ready: ReadyCall) -> TriedCall:
-        """Run a command in an empty overlay and return what it did; raises ToolError."""
-        call, overlay = ready.call, self._overlay
-        if overlay is None:
-            raise ToolError("No overlay works here.")
-        if overlay.has_changes() and not overlay.on_trial:
-            raise ToolError("The overlay has changes of this turn. They are shown at its end.")
+    async def run_isolated(self, ready: ReadyCall) -> IsolatedCall:
+        """Run a command on an overlay of its own, and return what it did; raises ToolError."""
+        call = ready.call
         try:
-            await overlay.clear()
-            await overlay.ready()
-        except ToolError:
+            workspace = await self._isolated.begin()
+        except Unreachable:
             self._policy.has_overlay = False
             raise
-        overlay.on_trial = True
-        context = self._context(call, refuse_staging, None, ready.target, in_overlay=True)
-        output = await self._run_in_overlay(ready, context)
-        change = await overlay.changes.change_set()
-        await overlay.pause()
+        context = self._context(call, refuse_staging, None, ready.target, overlay=workspace)
+        output = await _run_safely(call.tool, call.arguments, context)
+        output, change = await self._isolated.end(output, network=ready.target.network)
         result = self.make_result(call.call.id, call.tool.name, output)
         shown = None if change.changes_nothing else change
-        return TriedCall(result, DryRunResult(change=shown, text=result.text))
+        return IsolatedCall(result, DryRunResult(change=shown, text=result.text))
 
-    async def apply_tried(self, ready: ReadyCall, tried: ToolResult) -> ToolResult:
-        """Apply what the user kept of a tried call; raises StalePreview or ToolError."""
-        assert self._overlay is not None
+    async def apply_isolated(self, ready: ReadyCall, isolated: ToolResult) -> ToolResult:
+        """Apply what is kept of what a command changed; raises StalePreview or ToolError."""
         preview = ready.preview or DryRunResult()
-        if preview.change is None:
-            await self._overlay.clear()
-        else:
-            workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
-            await apply_overlay(self._overlay, workspace, preview.change)
+        workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
+        await self._isolated.apply(preview.change, workspace)
+        if preview.change is not None:
+            isolated = await with_diff(isolated, preview.change)
         if preview.headline:
-            return replace(tried, text=f"{tried.text}\n{preview.headline}")
-        return tried
+            return replace(isolated, text=f"{isolated.text}\n{preview.headline}")
+        return isolated
 
-    async def forget_tried(self) -> None:
-        """Empty the overlay."""
-        if self._overlay is not None:
-            await self._overlay.clear()
+    async def forget_isolated(self) -> None:
+        """Drop what the last command that ran isolated changed."""
+        await self._isolated.forget()
 
     async def _run_in_overlay(self, ready: ReadyCall, context: ToolContext) -> ToolOutput:
         """Run a call on what the user sees; a command also tells what it did to files."""
@@ -193,6 +204,7 @@ class ToolRunner:
         if ready.target.command is None:
             return result
         changed = await self._overlay.update()
+        result = _with_change(result, changed)
         return add_remarks(result, changed, network=ready.target.network)
 
     async def dry_run(self, call: ValidCall, target: CallTarget) -> DryRunResult:
@@ -200,7 +212,8 @@ class ToolRunner:
         if call.tool.dry_run is None:
             return DryRunResult()
         in_overlay = works_in_overlay(call, target, self._policy.mode)
-        context = self._context(call, refuse_staging, None, target, in_overlay=in_overlay)
+        overlay = self._overlay if in_overlay else None
+        context = self._context(call, refuse_staging, None, target, overlay=overlay)
         try:
             return await call.tool.dry_run(call.arguments, context)
         except ToolError:
@@ -309,7 +322,7 @@ class ToolRunner:
             async with asyncio.timeout(HOOK_SECONDS):
                 undo = await asyncio.to_thread(hook, call.arguments, result)
             if undo is not None:
-                self._journal.record_undo_offered(call.call.id, undo)
+                self._journal.add(undo_record(call.call.id, undo))
         except Exception:
             log.exception("the undo hook of %s failed", call.tool.name)
 
@@ -320,8 +333,9 @@ class ToolRunner:
         preview: DryRunResult | None,
         target: CallTarget | None = None,
         *,
-        in_overlay: bool = False,
+        overlay: Workspace | None = None,
         shown: bool = True,
+        on_applied: TakeChange = ignore_change,
     ) -> ToolContext:
         def progress(text: str) -> None:
             if shown:
@@ -334,13 +348,19 @@ class ToolRunner:
 
         located = target.targets_by_path if target is not None else {}
         workspace = (
-            LocatedWorkspace(self._overlay, located)
-            if in_overlay and self._overlay is not None
-            else JournaledWorkspace(self._workspace, self._journal, call.call.id, located=located)
+            LocatedWorkspace(overlay, located, on_applied)
+            if overlay is not None
+            else JournaledWorkspace(
+                self._workspace,
+                self._journal,
+                call.call.id,
+                located=located,
+                on_applied=on_applied,
+            )
         )
         rules = self._policy.rules
         return ToolContext(
-            workspace=cast("Workspace", workspace),
+            workspace=workspace,
             cwd=self._workspace.root,
             call_id=call.call.id,
             progress=progress,
@@ -370,6 +390,34 @@ async def parse_arguments(tool: Tool, given: Mapping[str, Any]) -> Any:
     except Exception as error:
         log.exception("%s could not check its arguments", tool.name)
         raise _failure(tool, error) from error
+
+
+async def with_diff(
+    result: ToolResult, change: ChangeSet | None, *, is_staged: bool = False
+) -> ToolResult:
+    """Return a result with what its call changed in files, as the chat shows it.
+
+    Args:
+        is_staged: nothing is changed yet, the user decides later.
+    """
+    if change is None or change.changes_nothing:
+        return result
+    # Comparing large files takes a while.
+    lines, counts = await asyncio.to_thread(lambda: (diff_lines_of(change), count_text(change)))
+    counts = f"{counts} staged" if is_staged else counts
+    return replace(result, diff=mask_secrets("\n".join(lines)), counts=counts)
+
+
+def _staged_files(result: ToolOutput, staged: Sequence[StagedPreview]) -> tuple[FileChange, ...]:
+    """Return what a call has staged, unless it says itself what it would change."""
+    changes = [each.preview.change for each in staged if result.change is None]
+    return tuple(file for change in changes if change is not None for file in change.files)
+
+
+def _with_change(result: ToolOutput, changed: Sequence[FileChange]) -> ToolOutput:
+    """Return the output of a call with what it changed, if it did."""
+    change = combine_all(changed)
+    return replace(result, change=change) if change.files else result
 
 
 def as_result(output: Any) -> ToolOutput:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from agentchat.agent.prompts.front_matter import parse_markdown
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
 from agentchat.core.limits import KIB
@@ -20,7 +21,7 @@ from agentchat.core.prompts.command import (
     command_name,
     parse_prompt_file,
 )
-from agentchat.core.prompts.front_matter import FrontMatterError
+from agentchat.core.prompts.markdown_file import FrontMatterError, MarkdownFile
 from agentchat.core.prompts.template import fill_template
 from agentchat.tools.custom.declaration.files import FileProblem
 from agentchat.tools.trust import stamp
@@ -54,9 +55,9 @@ class MarkdownFolder:
             folders[:] = [name for name in folders if not name.startswith(".")]
             yield from (Path(folder, name) for name in names if name.endswith(".md"))
 
-    def read(self, path: Path) -> str:
-        """Return the text of a file; raises OSError or UserError."""
-        return read_markdown(path, self.root)
+    def read(self, path: Path) -> MarkdownFile:
+        """Return a file; raises OSError or UserError."""
+        return parse_markdown(read_markdown(path, self.root))
 
     def shown(self, path: Path) -> str:
         """Return the name of a file for the user."""

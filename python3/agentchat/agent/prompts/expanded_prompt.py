@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.core.errors import ToolError, UserError
@@ -70,7 +71,7 @@ def _command(part: Part) -> str:
     return part.command if isinstance(part, CommandPart) else ""
 
 
-def prompt_call(tool: str, arguments: dict[str, str], prompt: str) -> PromptCall:
+def prompt_call(tool: str, arguments: Mapping[str, Any], prompt: str) -> PromptCall:
     """Return a call of a tool for a prompt."""
     call = ToolCall(f"prompt-{uuid.uuid4().hex[:12]}", tool, json.dumps(arguments))
     return PromptCall(call, prompt)

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentchat.agent.prompts.command_files import read_markdown, shown_path
+from agentchat.agent.prompts.front_matter import parse_markdown
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.frozen import frozen
 from agentchat.core.prompts.command import Expansion, SlashCommand
-from agentchat.core.prompts.front_matter import FrontMatterError
+from agentchat.core.prompts.markdown_file import FrontMatterError
 from agentchat.core.prompts.skill import FILE, Skill, parse_skill
 from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.system_prompt import SKILL
@@ -121,7 +122,7 @@ class Skills:
         shown = shown_path(path, folder.root)
         try:
             text = read_markdown(path, folder.root)
-            skill = parse_skill(text, str(path.parent), shown)
+            skill = parse_skill(parse_markdown(text), str(path.parent), shown)
         except FrontMatterError as error:
             self._problems.append(str(FileProblem(Path(shown), error.line, str(error))))
             return

@@ -19,6 +19,7 @@ from agentchat.core.permissions.policy import PLANNING
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.view import Observer, View
 from agentchat.core.workspace import Workspace
+from agentchat.journal import records as r
 from agentchat.journal.timeline import CallRun, Timeline, read_timeline
 from agentchat.journal.undo_plan import (
     FileUndo,
@@ -66,12 +67,12 @@ class UndoCommands:
         Raises:
             UserError: there is nothing to undo, or the journal cannot be written.
         """
-        timeline = await self._timeline()
+        timeline = await current_timeline(self._journal, self._workspace)
         await self._perform(timeline, plan_undo(timeline, turn, self._is_reported))
 
     async def redo(self) -> None:
         """Redo the last undo; raises UserError as ``undo`` does."""
-        timeline = await self._timeline()
+        timeline = await current_timeline(self._journal, self._workspace)
         plan = plan_redo(timeline)
         left_out = [c for c in plan.items if isinstance(c, CallRun) and not c.can_be_undone]
         if left_out:
@@ -86,16 +87,6 @@ class UndoCommands:
         if items:
             await self._perform(timeline, replace(plan, items=items))
 
-    async def _timeline(self) -> Timeline:
-        timeline = await asyncio.to_thread(read_timeline, self._journal.records())
-        current: dict[str, str | None] = {}
-        for path in timeline.uncertain_paths():
-            try:
-                current[path] = digest(await read_file(self._workspace, path))
-            except OSError:
-                current[path] = ""  # no content has this hash: the change counts as not made
-        return timeline.resolve_uncertain(current)
-
     async def _perform(self, timeline: Timeline, plan: UndoPlan) -> None:
         rollback = Rollback(
             f"{'redo' if plan.undone else 'undo'}-{uuid.uuid4().hex[:12]}",
@@ -108,9 +99,9 @@ class UndoCommands:
         )
         await rollback.prepare()
         if plan.undone:
-            self._journal.record_redo_started(rollback.id, plan.undone, rollback.calls)
+            self._journal.add(r.RedoStarted(rollback.id, plan.undone, rollback.calls))
         else:
-            self._journal.record_undo_started(rollback.id, plan.turn, rollback.calls)
+            self._journal.add(r.UndoStarted(rollback.id, plan.turn, rollback.calls))
         await self._undo_items(rollback, plan)
 
     async def _undo_items(self, rollback: Rollback, plan: UndoPlan) -> None:
@@ -153,3 +144,15 @@ class UndoCommands:
         if tool is None or tool.name in PLANNING:
             return tool is None
         return not (tool.metadata.read_only or tool.changes_only_files)
+
+
+async def current_timeline(journal: JournalWriter, workspace: Workspace) -> Timeline:
+    """Return the history of a chat; the files as they are now decide what is uncertain in it."""
+    timeline = await asyncio.to_thread(read_timeline, journal.records())
+    current: dict[str, str | None] = {}
+    for path in timeline.uncertain_paths():
+        try:
+            current[path] = digest(await read_file(workspace, path))
+        except OSError:
+            current[path] = ""  # no content has this hash: the change counts as not made
+    return timeline.resolve_uncertain(current)

@@ -33,6 +33,8 @@ from agentchat.core.tools.tool import (
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall
 from agentchat.core.workspace import AppliedFile, Workspace
+from agentchat.journal import records as r
+from agentchat.journal.entries import has_own_effect, start_records, undo_record
 from agentchat.journal.timeline import CallRun, Timeline
 from agentchat.journal.undo_plan import (
     FileRestore,
@@ -130,7 +132,8 @@ class Rollback:
     async def _plan_simple(self, file: FileUndo) -> tuple[FileChange, FileRestore] | None:
         """Return the change that restores a file as it was; ``None`` if there is more to it."""
         with contextlib.suppress(ToolError, OSError):
-            change, restore = await self._plan_restore(file, await self._check_place(file))
+            shown = await check_place(self._workspace, file.path)
+            change, restore = await self._plan_restore(file, shown)
             if not (change.changes_nothing or restore.rest):
                 return change, restore
         return None
@@ -138,7 +141,7 @@ class Rollback:
     async def _undo_file(self, file: FileUndo) -> UndoOutcome:
         name = one_line(file.path)
         try:
-            shown = await self._check_place(file)
+            shown = await check_place(self._workspace, file.path)
             name = one_line(shown)
             return await self._restore(file, shown)
         except StalePreview:
@@ -149,23 +152,17 @@ class Rollback:
             reason = f"it cannot be read: {error.strerror or error}"
         return UndoOutcome(f"left alone: {name}: {one_line(reason)}", False)
 
-    async def _check_place(self, file: FileUndo) -> str:
-        """Return the name of a file in messages; raises ToolError if its path leads elsewhere."""
-        entry, aspect = split_aspect(file.path)
-        # A symlink itself is restored, not what it leads to: its folder must be the same.
-        folder, base = os.path.split(entry) if aspect == LINK else (entry, "")
-        target = await self._workspace.locate(folder)
-        if target.path != folder:
-            raise ToolError("its path leads to another file now")
-        return f"{target.display_path}/{base}".removeprefix("./").rstrip("/")
-
     async def _restore(self, file: FileUndo, shown: str) -> UndoOutcome:
         """Restore the file; raises ToolError or OSError if it must be left alone."""
         name = one_line(shown)
         change, restore = await self._plan_restore(file, shown)
         if change.changes_nothing:
-            self._journal.record_change_started(self.id, ChangeSet((change,)), restore.reverts)
-            self._journal.record_change_applied(self.id)
+            self._journal.add(
+                r.ChangeStarted(
+                    self.id, self._journal.store(ChangeSet((change,)).parts), tuple(restore.reverts)
+                )
+            )
+            self._journal.add(r.ChangeApplied(self.id))
             return UndoOutcome(f"already as it was: {name}", True)
         workspace = JournaledWorkspace(self._workspace, self._journal, self.id, restore.reverts)
         applied = await workspace.apply(ChangeSet((change,)))
@@ -236,7 +233,7 @@ class Rollback:
                 result=undo.result,
                 is_redo=True,
             )
-            self._journal.record_undo_offered(self._ids[call.call_id], again)
+            self._journal.add(undo_record(self._ids[call.call_id], again))
         verb = "redone" if undo.is_redo else "undone"
         return UndoOutcome(f"{verb}: {line} ({one_line(undo.description)})", True)
 
@@ -254,14 +251,25 @@ class Rollback:
             await self._runner.tear_down(call)
 
     async def _run_steps(self, ready: ReadyCall) -> None:
-        self._journal.record_call_started(ready)
+        self._journal.add(*start_records(ready), durable=has_own_effect(ready))
         outcome = await self._runner.run(ready)
-        self._journal.record_call_finished(outcome)
+        self._journal.add(r.CallFinished(outcome.call_id, outcome.status.value))
         guide = outcome.detail(GUIDE)
         if guide is not None:
             raise Irreversible(guide)
         if outcome.status is not Status.SUCCESS:
             raise ToolError(outcome.text)
+
+
+async def check_place(workspace: Workspace, path: str) -> str:
+    """Return the name of a file in messages; raises ToolError if its path leads elsewhere."""
+    entry, aspect = split_aspect(path)
+    # A symlink itself is restored, not what it leads to: its folder must be the same.
+    folder, base = os.path.split(entry) if aspect == LINK else (entry, "")
+    target = await workspace.locate(folder)
+    if target.path != folder:
+        raise ToolError("its path leads to another file now")
+    return f"{target.display_path}/{base}".removeprefix("./").rstrip("/")
 
 
 def _reverting(tool: Tool, call: CallRun, undo: UndoCall) -> Tool:

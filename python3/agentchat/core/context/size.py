@@ -1,4 +1,7 @@
-"""How many tokens messages take, as an estimate, and how full a context window may become."""
+"""How large messages and tools are, in bytes and in estimated tokens; how full a window may become.
+
+Whoever estimates does it with these sizes. Counts of a server correct the estimate.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message, Note, Reply
 from agentchat.core.tools.tool import Tool
 
-CHARACTERS_PER_TOKEN = 4
-"""English and code have about as many; counts of the server correct the estimate."""
+BYTES_PER_TOKEN = 4
+"""English and code have 4 to 5; other scripts have more bytes, and more tokens."""
 
 MESSAGE_TOKENS = 6
 """What the form of one message takes, whatever its text."""
@@ -29,15 +32,33 @@ QUOTED_TOKENS = 20_000
 """The most that stays of the newest rounds, and of the user's earlier messages."""
 
 
+def text_bytes(*texts: str | None) -> int:
+    """Return the bytes of texts in UTF-8."""
+    return sum(len(text.encode("utf-8", "replace")) for text in texts if text)
+
+
+def message_bytes(message: Message) -> int:
+    """Return the bytes that every server is sent of a message: its text, and its calls."""
+    calls = message.calls if isinstance(message, Reply) else ()
+    return text_bytes(message.text, *(part for c in calls for part in (c.name, c.arguments)))
+
+
+def tools_bytes(tools: Iterable[Tool]) -> int:
+    """Return the bytes of what a request says of its tools."""
+    schemas = [[tool.name, tool.description, tool.arguments.schema()] for tool in tools]
+    if not schemas:
+        return 0
+    return text_bytes(json.dumps(schemas, ensure_ascii=False, separators=(",", ":"), default=str))
+
+
 def message_tokens(message: Message) -> int:
-    """Return the estimated tokens of one message; reasoning and vendor data count too."""
+    """Return the estimated tokens of one message, with its reasoning and images."""
+    text = message_bytes(message)
     if isinstance(message, Reply):
-        size = len(message.text) + len(message.reasoning)
-        size += sum(len(call.name) + len(call.arguments) for call in message.calls)
-        return MESSAGE_TOKENS * (1 + len(message.calls)) + size // CHARACTERS_PER_TOKEN
+        text += text_bytes(message.reasoning)
+        return MESSAGE_TOKENS * (1 + len(message.calls)) + text // BYTES_PER_TOKEN
     images = () if isinstance(message, Note) else message.images
-    text = len(message.text) // CHARACTERS_PER_TOKEN
-    return MESSAGE_TOKENS + text + IMAGE_TOKENS * len(images)
+    return MESSAGE_TOKENS + text // BYTES_PER_TOKEN + IMAGE_TOKENS * len(images)
 
 
 def total_tokens(messages: Iterable[Message]) -> int:
@@ -47,11 +68,7 @@ def total_tokens(messages: Iterable[Message]) -> int:
 
 def fixed_tokens(system: str, tools: Iterable[Tool]) -> int:
     """Return the estimated tokens of what every request has: system prompt and tools."""
-    size = len(system)
-    for tool in tools:
-        schema = json.dumps(tool.arguments.schema(), ensure_ascii=False)
-        size += len(tool.name) + len(tool.description) + len(schema)
-    return size // CHARACTERS_PER_TOKEN
+    return (text_bytes(system) + tools_bytes(tools)) // BYTES_PER_TOKEN
 
 
 @frozen

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 LINK, FOLDER, MODE = "link", "folder", "mode"
 ASPECTS = (LINK, FOLDER, MODE)
+_NAMES = {LINK: "symlink", FOLDER: "folder", MODE: "mode"}
 _MARK = "//"
 
 
@@ -35,6 +36,13 @@ def split_aspect(path: str) -> tuple[str, str]:
 def entry_of(path: str) -> str:
     """Return the path of the entry that a path is about."""
     return split_aspect(path)[0]
+
+
+def shown_name(path: str, root: str) -> str:
+    """Return the name of a path in messages: below ``root`` relative, with its aspect."""
+    entry, aspect = split_aspect(path)
+    name = entry.removeprefix(f"{root}/") if entry != root else "."
+    return f"{name} ({_NAMES[aspect]})" if aspect else name
 
 
 def mode_content(mode: int) -> bytes:

@@ -268,6 +268,23 @@ def combine(first: FileChange, second: FileChange) -> FileChange:
     return replace(second, before=first.before, mode=second.mode or first.mode, splits=())
 
 
+def combine_all(files: Iterable[FileChange]) -> ChangeSet:
+    """Return successive changes as one: of a file that something else changed in between, several.
+
+    What was changed back is left out.
+    """
+    combined: list[FileChange] = []
+    newest: dict[str, int] = {}
+    for file in files:
+        at = newest.get(file.path)
+        if at is not None and combined[at].after == file.before:
+            combined[at] = combine(combined[at], file)
+        else:
+            newest[file.path] = len(combined)
+            combined.append(file)
+    return ChangeSet(tuple(file for file in combined if not file.changes_nothing))
+
+
 def line_edits(before: Sequence[str], after: Sequence[str]) -> list[LineEdit]:
     """Return the edits that turn one list of lines into the other: ``(first, last, new lines)``.
 

@@ -62,6 +62,7 @@ from agentchat.core.permissions.rules import (
     judge_parts,
     named_hosts,
     refusing_rule,
+    rules_text,
     suggest_rules,
 )
 from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
@@ -169,6 +170,8 @@ class Policy:
     rules: tuple[Rule, ...] = ()
     problems: tuple[str, ...] = ()
     attended: bool = True
+    rules_file: str = ""
+    """The file for rules that a denial names; the settings of Neovim without it."""
     confinement: str = ""
     """How commands are confined; a grant for a sandbox does not cover runs without it."""
     stage_network: StageNetwork = "ask"
@@ -192,9 +195,9 @@ def decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
 
 
 def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
-    scope = scope_of(call, target)
     confinement = policy.confinement if target.command is not None else ""
     in_overlay = works_in_overlay(call, target, policy.mode)
+    scope = scope_of(call, target, direct=not in_overlay)
     if scope is not None and (confinement or in_overlay):
         how = "staged" if in_overlay else f"confined {confinement}"
         scope = replace(scope, key=(*scope.key, how))
@@ -204,7 +207,7 @@ def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
             call, target, policy, _first_match(call, target, policy, scope)
         )
     if decision.verdict is Verdict.ASK and not policy.attended:
-        decision = _while_unattended(call, target, decision)
+        decision = _while_unattended(call, target, decision, policy.rules_file)
     parts = judge_parts(policy.rules, call, target)
     return replace(
         decision,
@@ -343,11 +346,15 @@ def _while_unreadable(
     return Decision(Verdict.ASK, Reason("unreadable_rule", policy.problems[0]))
 
 
-def _while_unattended(call: ValidCall, target: CallTarget, decision: Decision) -> Decision:
+def _while_unattended(
+    call: ValidCall, target: CallTarget, decision: Decision, rules_file: str
+) -> Decision:
     """Deny a call that would ask, and name the rule that would allow it, if there is one."""
-    rule = "" if decision.reason.kind == "rule" else suggest_rules(call, target)
-    if rule:
-        message = f"{NOBODY} Add a rule to g:agentchat.rules: {rule}"
+    rules = () if decision.reason.kind == "rule" else suggest_rules(call, target)
+    if rules:
+        place = rules_file or "g:agentchat.rules"
+        text = rules_text(rules, as_json=bool(rules_file))
+        message = f"{NOBODY} Add a rule to {place}: {text}"
     else:
         message = f"{NOBODY} It asks: {_missing_rule(target) or decision.reason_text}."
     return Decision(Verdict.DENY, Reason("unattended", decision.reason_text), message=message)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import re
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
 from agentchat.core.globs import escape_glob, matches_path
-from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
-from agentchat.core.shell.covers import base_name, why_not_covered, write_kind
-from agentchat.core.shell.parse import Part, candidate_words
+from agentchat.core.shell.covers import why_not_covered
+from agentchat.core.shell.parse import Part, Script, candidate_words
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.urls import Url, canonical_pattern, matches_host, names_host
 
@@ -22,10 +21,6 @@ ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 """The strongest first."""
 
 SETTING = "g:agentchat.rules"
-_JOINTS = frozenset("=:@,")
-_LETTERS = 40
-"""Letters of a flag after which a path is looked for; a longer flag counts as any path."""
-
 _SKIPPED = 20
 """Most option words between two words of a ``deny`` or ``ask`` rule."""
 
@@ -239,37 +234,15 @@ def _covering(rules: Sequence[Rule], part: Part) -> tuple[Rule | None, str]:
 
 def why_not_safe(part: Part, lead: int) -> str:
     """Return why a rule of the first ``lead`` words does not cover the rest; empty if it does."""
-    words = part.texts
-    return why_not_covered(words, lead, part.has_piped_input) or _asking_path(words, lead)
+    return why_not_covered(part.texts, lead, part.has_piped_input) or _operand_problem(part, lead)
 
 
-def _asking_path(words: tuple[str, ...], lead: int) -> str:
-    """Return why a word is a path that always asks; empty if none is."""
-    name, changes = base_name(words[0]), write_kind(words)
-    for word in words[lead:]:
-        paths = list(_paths(word))
-        if any(is_secret(path.split("/")) for path in paths):
-            return f"{name}: {word} may hold secrets"
-        if changes and any(_always_asks(path, changes == "folders") for path in paths):
-            return f"{name}: {word} is protected or outside"
-    return ""
-
-
-def _paths(word: str) -> Iterator[str]:
-    """Yield what may be a path in a word: all of it, or the value of an option."""
-    yield word.rstrip("/") or "/"
-    if word.startswith("-") and not word.startswith("--"):
-        letters = range(2, min(len(word), _LETTERS))
-        yield from (word[index:].rstrip("/") for index in letters)
-        if len(word) > _LETTERS:
-            yield "/"
-    if not _JOINTS.isdisjoint(word) and "://" not in word:
-        yield from (part.rstrip("/") for part in re.split("[=:@,]", word)[1:] if part)
-
-
-def _always_asks(path: str, whole: bool) -> bool:
-    parts = [part for part in path.split("/") if part and part != "."]
-    return path.startswith("/") or ".." in parts or is_protected(parts) or (whole and not parts)
+def _operand_problem(part: Part, lead: int) -> str:
+    """Return why what a part names on disk asks; empty if it does not."""
+    if part.operands is None:
+        return "nobody looked at what it names"
+    asking = (o for o in part.operands if o.problem and not (o.named and 0 < o.index < lead))
+    return next((operand.problem for operand in asking), "")
 
 
 def _names_tool(rule: Rule, call: ValidCall) -> bool:
@@ -309,12 +282,20 @@ def named_hosts(rules: Iterable[Rule], call: ValidCall, target: CallTarget) -> f
 
 def _path_matches(rule: Rule, target: CallTarget) -> bool:
     paths = [t.display_path for t in (*target.reads, *target.writes)]
-    if not rule.permits and target.script is not None:
-        paths += target.script.writes
     pattern = rule.path or ""
     if rule.permits:
         return bool(paths) and all(matches_path(pattern, path) for path in paths)
+    if target.script is not None:
+        paths += named_paths(target.script)
     return any(path == pattern or matches_path(pattern, path) for path in paths)
+
+
+def named_paths(script: Script) -> Iterator[str]:
+    """Yield the displayed paths of all that a command names, for rules that restrict."""
+    yield from script.writes
+    for operand in (operand for part in script.parts for operand in part.operands or ()):
+        yield operand.path
+        yield from operand.below
 
 
 def _mentions(words: tuple[str, ...], target: CallTarget) -> bool:
@@ -361,29 +342,36 @@ def _is_glob_of(word: str, program: str) -> bool:
     return any(mark in name for mark in "*?[") and matches_path(name, program)
 
 
-def suggest_rules(call: ValidCall, target: CallTarget) -> str:
-    """Return the text of rules that would allow a call; empty if no rule can."""
+def suggest_rules(call: ValidCall, target: CallTarget) -> tuple[dict[str, Any], ...]:
+    """Return rules, as the user writes them, that would allow a call; none if no rule can."""
     if target.unusual:
-        return ""
+        return ()
+    rule = {"action": "allow", "tool": call.tool.name}
     if target.command is None:
         paths = sorted({t.display_path for t in (*target.reads, *target.writes)})
-        conditions = [f"path = {_quote(escape_glob(path))}" for path in paths]
-        conditions += [f"host = {_quote(host)}" for host in sorted({u.host for u in target.urls})]
-        conditions = conditions or [""]
-        return ", ".join(_rule_text(call.tool.name, condition) for condition in conditions)
+        named: list[dict[str, Any]] = [{"path": escape_glob(path)} for path in paths]
+        named += [{"host": host} for host in sorted({u.host for u in target.urls})]
+        return tuple({**rule, **condition} for condition in named or [{}])
     parts = target.script.parts if target.script is not None else ()
     if not parts or any(part.doubt or why_not_safe(part, len(part.texts)) for part in parts):
-        return ""
+        return ()
     commands = dict.fromkeys(part.texts for part in parts)
-    return ", ".join(
-        _rule_text(call.tool.name, f"words = {{ {', '.join(map(_quote, texts))} }}")
-        for texts in commands
-    )
+    return tuple({**rule, "words": list(texts)} for texts in commands)
 
 
-def _rule_text(tool: str, condition: str) -> str:
-    fields = ['action = "allow"', f"tool = {_quote(tool)}", *([condition] if condition else [])]
-    return f"{{ {', '.join(fields)} }}"
+def rules_text(rules: Iterable[Mapping[str, Any]], *, as_json: bool = False) -> str:
+    """Return rules as text for the settings of Neovim, or for a file."""
+    if as_json:
+        return ", ".join(json.dumps(rule, ensure_ascii=False) for rule in rules)
+    return ", ".join(_lua_text(rule) for rule in rules)
+
+
+def _lua_text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {_lua_text(item)}' for key, item in value.items())} }}"
+    if isinstance(value, list):
+        return f"{{ {', '.join(map(_lua_text, value))} }}"
+    return _quote(str(value))
 
 
 def _quote(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
-from agentchat.core.prompts.front_matter import MarkdownFile, parse_markdown
+from agentchat.core.prompts.markdown_file import MarkdownFile
 from agentchat.core.prompts.template import Part, parse_template
 
 CommandKind = Literal["prompt", "skill", "mcp"]
@@ -80,9 +80,8 @@ def command_name(relative: PurePath) -> str:
     return ":".join(names)
 
 
-def parse_prompt_file(name: str, text: str, origin: str) -> PromptFile:
-    """Return the command of a Markdown file; raises FrontMatterError."""
-    file = parse_markdown(text)
+def parse_prompt_file(name: str, file: MarkdownFile, origin: str) -> PromptFile:
+    """Return the command of a Markdown file."""
     command = SlashCommand(
         name=name,
         kind="prompt",

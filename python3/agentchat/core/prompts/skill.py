@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentchat.core.frozen import frozen
 from agentchat.core.prompts.command import NAME
-from agentchat.core.prompts.front_matter import FrontMatterError, parse_markdown
+from agentchat.core.prompts.markdown_file import FrontMatterError, MarkdownFile
 
 FILE = "SKILL.md"
 LONGEST_DESCRIPTION = 1024
@@ -24,9 +24,8 @@ class Skill:
     origin: str
 
 
-def parse_skill(text: str, folder: str, origin: str) -> Skill:
+def parse_skill(file: MarkdownFile, folder: str, origin: str) -> Skill:
     """Return the skill of a file; raises FrontMatterError."""
-    file = parse_markdown(text)
     name, description = file.text("name") or folder.rpartition("/")[2], file.text("description")
     if not description:
         raise FrontMatterError(1, "a skill needs a description in its front matter")

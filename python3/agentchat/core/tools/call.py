@@ -51,6 +51,8 @@ class CallTarget:
     """The parsed command."""
     evidence: tuple[str, ...] = ()
     """Names and fingerprints of what the command would run; a grant is void when they change."""
+    unfixed: str = ""
+    """Why other files may decide what the command does; then a direct run is not remembered."""
     network: bool = False
     """Whether the command asks for the network where commands have none."""
     asks: bool | None = None

@@ -123,10 +123,18 @@ def _iter_mentions(text: str) -> Iterator[tuple[int, int, ContextMention]]:
             mention = ContextMention(match[0], kind, match["braced"] or "")
             yield match.start(), match.end(), mention
             continue
-        value = match["bare"].rstrip(_AFTER_A_VALUE)
+        value = _without_end_of_sentence(kind, match["bare"])
         if value:
             end = match.start("bare") + len(value)
             yield match.start(), end, ContextMention(text[match.start() : end], kind, value)
+
+
+def _without_end_of_sentence(kind: str, bare: str) -> str:
+    """Return the value of a mention without what ends its sentence: ``#dir:.`` has no other."""
+    plain = bare.rstrip(_AFTER_A_VALUE.replace(".", ""))
+    if kind == "dir" and not plain.strip("./"):
+        return re.sub(r"\.{3,}$", "..", plain)
+    return bare.rstrip(_AFTER_A_VALUE)
 
 
 def context_block(attachment: Attachment) -> str:

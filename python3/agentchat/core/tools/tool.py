@@ -145,6 +145,7 @@ class ToolOutput:
 
     ``details`` is JSON data for other programs; ``full_text_path`` is a file with the whole text,
     if ``text`` is only a part of it; ``cancelled`` means that the user cancelled the call.
+    ``change`` is what it changed in files, which the chat shows.
     """
 
     text: str
@@ -154,6 +155,7 @@ class ToolOutput:
     display_text: str | None = None
     full_text_path: str | None = None
     cancelled: bool = False
+    change: ChangeSet | None = None
 
 
 Extra = Mapping[str, Any] | None

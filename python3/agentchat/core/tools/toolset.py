@@ -73,6 +73,14 @@ def _unknown_name(setting: str, name: str, known: Iterable[str]) -> str:
 TOOL_SEARCH = "tool_search"
 
 
+def server_group(name: str) -> str:
+    """Return the group of an MCP server whose own name is that of another tool or group.
+
+    Who mentions that name gets both.
+    """
+    return f"{name}_mcp"
+
+
 @frozen
 class ToolSelection:
     """The tools of a chat, by name: given ones, those of them ``removed``, those ``activated``."""
@@ -148,6 +156,8 @@ class Toolset:
         known = self.can_be_mentioned(name)
         if known and name not in self._given:
             self._given.append(name)
+        if server_group(name) in self._groups:
+            self.add(server_group(name))
         tool = self._registry.get(name)
         if known and tool is not None:
             self._activated.add(tool.name)
@@ -160,6 +170,10 @@ class Toolset:
         """Replace the groups added before; the chat's initial groups have priority."""
         added = {group.name: group for group in groups}
         self._groups = {**added, **self._own_groups}
+
+    def owns(self, name: str) -> bool:
+        """Whether a tool, or a group of the settings, has this name."""
+        return name in self._own_groups or self._registry.get(name) is not None
 
     def remove(self, name: str) -> bool:
         """Remove a tool (from its groups, too) or a group; return whether the chat had it."""
@@ -261,13 +275,19 @@ class Toolset:
         return frozenset(silent - prompting)
 
     def deferrable(self) -> tuple[Tool, ...]:
-        """Return the given tools that are not sent until a search finds them, found or not."""
+        """Return the given tools that are not sent until a search finds them, found or not.
+
+        The user wants those of a group that they mentioned now.
+        """
+        mentioned = (name for name in self._given if name not in self._initial)
+        sent = {tool.name for name in mentioned if self.group(name) for tool in self._members(name)}
+        always = self._always_load | sent
         given = self._present(self._given_names())
         names = {tool.name for tool in given}
         others = (tool for tool in self.tools() if tool.name not in names)
         return (
-            *select_deferred(given, self._activated, self._always_load, self._threshold),
-            *select_deferred(others, self._activated, self._always_load, 0),
+            *select_deferred(given, self._activated, always, self._threshold),
+            *select_deferred(others, self._activated, always, 0),
         )
 
     def deferred(self) -> tuple[Tool, ...]:

@@ -177,7 +177,7 @@ def record_consent(chat: Chat, request: ApprovalRequest, response: ApprovalRespo
         chat.policy.grants.remember(scope)
     elif scope is not None and response.choice == "turn" and offers_turn(request):
         chat.policy.grants.remember_for_turn(scope)
-    in_overlay = request.decision.in_overlay or request.tried is not None
+    in_overlay = request.decision.in_overlay or request.isolated is not None
     return Decision(Verdict.ALLOW, Reason("user", response.choice), scope, in_overlay=in_overlay)
 
 
@@ -185,7 +185,7 @@ def offers_always(request: ApprovalRequest) -> bool:
     """Whether the user may answer *always*: there is a scope, no rule asks, all text is visible."""
     if request.decision.scope is None or request.decision.reason.kind == "rule":
         return False
-    if request.tried is not None:  # the answer is about this one result
+    if request.isolated is not None:  # the answer is about this one result
         return False
     return not hides_characters(request.call)
 

@@ -3,6 +3,10 @@
 ``CallAttempt`` is the one loop for every call. A ``resolve`` call differs only in its target, a
 staged preview: see ``resolve.ResolveAttempt``; ``prompt_calls`` has the calls of the user's own
 prompts.
+
+A command may run isolated before the user is asked: ``RunIsolated`` runs it on an overlay of its
+own, and the request shows what it changed there. ``ApplyIsolated`` applies that, or else
+``ForgetIsolated`` drops it, on every way out: rejected, denied, edited, cancelled, failed.
 """
 
 from __future__ import annotations
@@ -32,19 +36,19 @@ from agentchat.core.turn.approval_request import (
 )
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import (
-    ApplyTried,
+    ApplyIsolated,
     ApprovalRequest,
     ApprovalResponse,
     ComputeDryRun,
-    ForgetTried,
+    ForgetIsolated,
     Locate,
     Plan,
     ReadyCall,
     Record,
+    RunIsolated,
     RunTool,
     RunTools,
     SimilarCall,
-    TryCall,
     do,
 )
 from agentchat.core.turn.reverse_thinking import apply_verdict
@@ -112,6 +116,10 @@ class CallAttempt:
         self._reject_reason = ""
         self._stale: StalePreview | None = None
         self._last_request: ApprovalRequest | None = None
+        self._is_isolated = False
+        """Whether what an isolated run changed is neither applied nor forgotten yet."""
+        self._was_isolated = False
+        """Whether the user saw what the command does isolated, and is shown that again."""
 
     # --- what differs between calls -------------------------------------------------------------
 
@@ -140,22 +148,22 @@ class CallAttempt:
         )
 
     def _can_try(self, target: CallTarget, decision: Decision) -> bool:
-        """Whether the call is a command that can run in the overlay, which must be empty."""
+        """Whether the call is a command that can run isolated."""
         is_confined = target.command is not None and self.call.tool.metadata.confined
-        is_empty = not any(preview.for_user for preview in self.chat.previews)
-        return is_confined and is_empty and self.chat.policy.has_overlay and not decision.in_overlay
+        return is_confined and self.chat.policy.has_overlay and not decision.in_overlay
 
     def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
         """Run what the user approved of the call; of a call that ran already, apply the result."""
         ready = ReadyCall(self.call, request.target, decision, request.preview)
-        if request.tried is not None:
-            return (yield from do(ApplyTried(ready, request.tried)))
+        if request.isolated is not None:
+            result = yield from do(ApplyIsolated(ready, request.isolated))
+            self._is_isolated = False
+            return result
         return (yield from do(RunTool(ready)))
 
     def reject(self, request: ApprovalRequest, reason: str) -> Plan[ToolResult]:
         """Return the result of a call that the user rejected."""
-        if request.tried is not None:
-            yield from do(ForgetTried())
+        yield from ()
         return self.result(rejection_message(self.call, reason), Status.REJECTED)
 
     # --- the loop ---------------------------------------------------------------------------------
@@ -177,9 +185,22 @@ class CallAttempt:
     def outcome(self) -> Plan[ToolResult]:
         """Bring the call to its result."""
         try:
-            return (yield from self._answer_until_current())
+            result = yield from self._answer_until_current()
+        except GeneratorExit:
+            raise  # closed: nothing can be yielded any more
         except ToolError as error:
-            return self.result(str(error), Status.ERROR)
+            result = self.result(str(error), Status.ERROR)
+        except BaseException:
+            yield from self._forget_isolated()
+            raise
+        yield from self._forget_isolated()
+        return result
+
+    def _forget_isolated(self) -> Plan[None]:
+        """Drop what an isolated run changed, if that was not applied."""
+        if self._is_isolated:
+            self._is_isolated = False
+            yield from do(ForgetIsolated())
 
     @property
     def may_join_batch(self) -> bool:
@@ -271,7 +292,7 @@ class CallAttempt:
         if decision.verdict is Verdict.ALLOW:
             return (yield from self._run_and_count(decision, self.run_unasked(target, decision)))
         request = yield from self._number_request((yield from self.request(target, decision)))
-        if decision.try_first and request.can_try:
+        if (decision.try_first or self._was_isolated) and request.can_try:
             request = yield from self._try(request)
         return (yield from self._ask(request))
 
@@ -311,18 +332,19 @@ class CallAttempt:
                 request = replace(request, problem=str(error))
                 continue
             self._stale = self._last_request = None
+            self._was_isolated = False
+            yield from self._forget_isolated()
             return (yield from self._decide_and_run())
 
     def _try(self, request: ApprovalRequest) -> Plan[ApprovalRequest]:
-        """Run the command in the overlay; return the request with what it did."""
+        """Run the command isolated; return the request with what it did."""
         ready = ReadyCall(self.call, request.target, request.decision)
         try:
-            tried = yield from do(TryCall(ready))
+            isolated = yield from do(RunIsolated(ready))
         except ToolError as error:
             return replace(request, problem=str(error), can_try=False)
-        return replace(
-            request, preview=tried.preview, tried=tried.result, problem="", can_try=False
-        )
+        self._is_isolated = self._was_isolated = True
+        return replace(request, preview=isolated.preview, isolated=isolated.result, can_try=False)
 
     def _apply_response(
         self, request: ApprovalRequest, response: ApprovalResponse

@@ -19,7 +19,7 @@ from agentchat.core.context.context import (
     find_shortening,
 )
 from agentchat.core.context.shorten import shorten
-from agentchat.core.context.size import Window, fixed_tokens
+from agentchat.core.context.size import Window, fixed_tokens, total_tokens
 from agentchat.core.errors import Cancelled
 from agentchat.core.messages import History, Message, Note, Reply, ToolResult
 from agentchat.core.model import ModelRequest
@@ -70,6 +70,10 @@ TOO_SMALL = (
     "{:,}. Choose a model with a larger context with :AgentModel, raise model.context, or give the "
     "chat fewer tools (tools.default)."
 )
+
+LESS_SHARE = 0.95
+"""A summary is asked for only with this share, or less, of what was refused as too long."""
+MOST_HALVINGS = 4
 
 ASK_AGAIN_SHARE = 10
 """After an answer the conversation grows by one part of so many of the window before the next."""
@@ -133,7 +137,8 @@ def compact_chat(
     cut = find_cut(messages, chat.context.start, window)
     if cut is None:
         return NOTHING
-    reply = yield from _summarize(chat, cut, focus)
+    sent = chat.context.view(chat.history).messages if refused is not None else None
+    reply = yield from _summarize(chat, cut, focus, total_tokens(sent) if sent else None)
     if reply.error or not reply.text.strip():
         return FAILED.format(reply.error or NO_TEXT)
     asks = chat.policy.attended and (is_command or chat.compact == "ask")
@@ -176,10 +181,22 @@ def _take(chat: Chat, step: ContextStep, text: str) -> Plan[None]:
 # --- the summary ----------------------------------------------------------------------------------
 
 
-def _summarize(chat: Chat, cut: int, focus: str) -> Plan[Reply]:
-    """Ask the model for a summary; if even that is too long, with less of the conversation."""
-    reply = Reply()
-    for request in _summary_requests(chat, cut, focus):
+def _summarize(chat: Chat, cut: int, focus: str, refused: int | None) -> Plan[Reply]:
+    """Ask the model for a summary; if even that is too long, with less of the conversation.
+
+    Args:
+        refused: the estimated tokens of a conversation that was too long; nothing as long is sent.
+    """
+    reply, is_sent = Reply(), False
+    candidates = [*_shorter_and_shorter(chat, cut, focus)]
+    for messages in candidates:
+        size = total_tokens(messages)
+        is_last_chance = messages is candidates[-1] and not is_sent
+        if refused is not None and size > refused * LESS_SHARE and not is_last_chance:
+            continue
+        is_sent = True
+        history, refused = History(messages), size
+        request = replace(chat.request(), history=history, forced=None, reminder=None)
         reply = yield from do(Summarize(request))
         if reply.finish != "overflow":
             break
@@ -188,18 +205,22 @@ def _summarize(chat: Chat, cut: int, focus: str) -> Plan[Reply]:
     return reply
 
 
-def _summary_requests(chat: Chat, cut: int, focus: str) -> Iterator[ModelRequest]:
-    """Yield requests for a summary, each shorter than the one before.
+def _shorter_and_shorter(chat: Chat, cut: int, focus: str) -> Iterator[tuple[Message, ...]]:
+    """Yield the messages of requests for a summary, each shorter than the one before.
 
     The first one begins as all others of this chat did, so that its server has read most of it.
     """
     older = chat.context.view(History(chat.history.messages[:cut])).with_stops().messages
-    short = tuple(map(shorten, older))
-    half = _safe_start(short, len(short) // 2)
-    for messages in (older, short, (Note(LEFT_OUT), *short[half:])):
-        note = Note(INSTRUCTION.format(FOCUS.format(focus) if focus else ""))
-        history = History((*messages, note))
-        yield replace(chat.request(), history=history, forced=None, reminder=None)
+    note = Note(INSTRUCTION.format(FOCUS.format(focus) if focus else ""))
+    yield (*older, note)
+    rest = tuple(map(shorten, older))
+    yield (*rest, note)
+    for _ in range(MOST_HALVINGS):
+        start = _safe_start(rest, max(1, len(rest) // 2))
+        if start >= len(rest):
+            return
+        rest = rest[start:]
+        yield (Note(LEFT_OUT), *rest, note)
 
 
 def is_summary_request(request: ModelRequest) -> bool:

@@ -69,9 +69,10 @@ class ApprovalRequest:
     draft: str = ""
     """A text that the user may edit before it counts, if the question is about one."""
     can_try: bool = False
-    """Whether the command can run in the overlay first, for the user to see what it does."""
-    tried: ToolResult | None = None
-    """The result of that; ``preview`` is what it changed, which accepting applies."""
+    """Whether the command can run isolated first, for the user to see what it does."""
+    isolated: ToolResult | None = None
+    """The result of a command that ran isolated; ``preview`` is what it changed, which accepting
+    applies."""
 
     @property
     def change(self) -> ChangeSet | None:
@@ -83,7 +84,7 @@ class ApprovalRequest:
 class ApprovalResponse:
     """The answer to a request.
 
-    For the choice ``try``, the request is shown again with what the command did in the overlay.
+    For the choice ``try``, the request is shown again with what the command did isolated.
     For the choice ``edit``, ``arguments`` is the JSON text (or the draft) that the user wrote, or
     ``replacements`` are the texts that files get instead. ``hunk_decisions`` are about the hunks
     that the user rejected or commented on. A ``decision`` means that not the user answered: a rule
@@ -117,8 +118,8 @@ class PromptCall:
 
 
 @frozen
-class TriedCall:
-    """A call that ran in the overlay: its result, and what it changed."""
+class IsolatedCall:
+    """A call that ran isolated: its result, and what it changed there."""
 
     result: ToolResult
     preview: DryRunResult
@@ -142,6 +143,16 @@ def do(effect: Effect[T]) -> Plan[T]:
 @frozen
 class Prepare(Effect[None]):
     """Wait until workspace, sandbox and tools are ready; raises UserError or ToolError."""
+
+
+@frozen
+class BeginStage(Effect[None]):
+    """Start the overlay of a turn in stage mode; raises UserError if none works."""
+
+
+@frozen
+class EndStage(Effect[None]):
+    """Show what the turn changed in the overlay, even while everything else stops."""
 
 
 @frozen
@@ -266,23 +277,26 @@ class RunTool(Effect[ToolResult]):
 
 
 @frozen
-class TryCall(Effect[TriedCall]):
-    """Run a command in the overlay; raises ToolError if no overlay works."""
+class RunIsolated(Effect[IsolatedCall]):
+    """Run a command on an overlay of its own; raises ToolError if none works.
+
+    What it changed is applied or forgotten by the effect that follows, see ``call``.
+    """
 
     ready: ReadyCall
 
 
 @frozen
-class ApplyTried(Effect[ToolResult]):
-    """Apply what a tried call changed, as far as it is kept; raises StalePreview."""
+class ApplyIsolated(Effect[ToolResult]):
+    """Apply what an isolated call changed, as far as it is kept; raises StalePreview."""
 
     ready: ReadyCall
-    tried: ToolResult
+    isolated: ToolResult
 
 
 @frozen
-class ForgetTried(Effect[None]):
-    """Forget what a tried call changed."""
+class ForgetIsolated(Effect[None]):
+    """Forget what an isolated call changed, even while everything else stops."""
 
 
 @frozen

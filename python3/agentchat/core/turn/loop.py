@@ -5,8 +5,9 @@ on; the exception of a failed effect is thrown into it. It does no I/O: ``agent.
 performs the effects. All rules about order, approval, rejection and cancellation are in this
 folder.
 
-The turn: prepare → record what the user sent → ask the model → record the reply → answer its calls
-→ record what the user sent meanwhile → … until a reply has no calls, fails, or the user stops.
+The turn: prepare → begin stage mode → record what the user sent → ask the model → record the reply
+→ answer its calls → record what the user sent meanwhile → … until a reply has no calls, fails, or
+the user stops → end stage mode. ``EndStage`` ends every turn, whatever ended it, in every mode.
 
 A call goes through these states; the first failure gives its result::
 
@@ -40,7 +41,8 @@ also asked when a turn has very many rounds, and when a budget is reached (``tur
 
 Hooks: set-up before the approval request, exit after the result, each exactly once. The plan runs
 exit hooks itself when it ends, is cancelled or fails. A closed plan (``plan.close()``) can yield
-no effect any more: then the interpreter runs the remaining exit hooks.
+no effect any more: then the interpreter runs the remaining exit hooks, forgets what an isolated run
+changed and ends stage mode.
 """
 
 from __future__ import annotations
@@ -67,6 +69,8 @@ from agentchat.core.turn.chat import RESOLVE, Chat
 from agentchat.core.turn.compact import keep_within_window, make_room, run_compact_command
 from agentchat.core.turn.effects import (
     AskModel,
+    BeginStage,
+    EndStage,
     Plan,
     Prepare,
     ReadyCall,
@@ -134,7 +138,15 @@ class CallHooks:
 def turn(chat: Chat) -> Plan[TurnEnd]:
     """Plan one turn of ``chat``; at the end every call has exactly one result."""
     try:
-        return (yield from _turn(chat))
+        end = yield from _turn(chat)
+    except GeneratorExit:
+        raise  # closed: nothing can be yielded any more
+    except BaseException:
+        yield from do(EndStage())
+        raise
+    else:
+        yield from do(EndStage())
+        return end
     finally:
         chat.policy.grants.end_turn()
 
@@ -143,6 +155,7 @@ def _turn(chat: Chat) -> Plan[TurnEnd]:
     try:
         chat.spending.begin_turn()
         yield from do(Prepare())
+        yield from do(BeginStage())
         return (yield from _rounds(chat))
     except Cancelled:
         yield from _answer_rest(chat, CANCELLED, Status.CANCELLED)

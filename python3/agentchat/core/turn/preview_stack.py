@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.tools.tool import Extra, StagedPreview, ToolOutput
+from agentchat.core.tools.tool import DryRunResult, Extra, StagedPreview, ToolOutput
 from agentchat.core.workspace import FileTarget
+
+Confirm = Callable[[DryRunResult], Awaitable[None]]
+"""Asks the user what applying needs beyond their command; raises ToolError if that is refused."""
 
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
 NO_REASON = "No reason provided"
@@ -34,6 +37,9 @@ class Preview(StagedPreview):
     """Whether applying it may change anything; approving a plan does not."""
     in_overlay: bool = False
     """Whether it changes the overlay of the workspace instead of the workspace."""
+    outside_turns: bool = False
+    """Whether it can only be resolved while no turn runs: a turn works on top of it."""
+    confirm: Confirm | None = None
     from_destructive: bool = False
     """Whether the tool that staged it is marked destructive."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol
 
-from agentchat.core.diff.changeset import FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.frozen import frozen
 from agentchat.core.tools.todo import TodoItem
 from agentchat.core.turn.chat import Chat
@@ -40,7 +40,8 @@ class ToolBlock:
     """Changes of a call's block; ``None`` leaves a part unchanged.
 
     ``body`` replaces the lines; ``append`` adds text to them (with a state: a last line of its
-    own).
+    own). ``diff`` are the lines of what it changed in files, ``counts`` stands for them in the
+    header, like ``+3 -1``.
     """
 
     title: str | None = None
@@ -48,6 +49,22 @@ class ToolBlock:
     state: BlockState | None = None
     body: Sequence[str] | None = None
     append: str | None = None
+    diff: Sequence[str] | None = None
+    counts: str | None = None
+
+
+@frozen
+class ChangesPage:
+    """The review of what was changed; ``turn`` is ``None`` for all of the chat.
+
+    ``stamps`` are those of the files of ``change``; ``notes`` are lines about what is not shown.
+    """
+
+    title: str
+    turn: int | None
+    change: ChangeSet
+    stamps: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 class Observer(Protocol):
@@ -133,6 +150,9 @@ class View(Protocol):
 
     def show_proposed_text(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing; ``subject`` is what it belongs to."""
+
+    def show_changes(self, page: ChangesPage) -> None:
+        """Show what was changed, or what is left of it; nothing left closes it."""
 
     def close_preview(self, preview: Preview) -> None:
         """Close a preview that is applied or discarded."""

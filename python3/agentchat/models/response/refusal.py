@@ -82,7 +82,7 @@ def explain(
         biggest: which part of the request is the biggest.
     """
     status = refusal.status
-    message = f": {refusal.message.rstrip('.')}" if refusal.message else ""
+    message = f": {refusal.message.rstrip('.!? ')}" if refusal.message else ""
     if status // 100 == 3:
         target = refusal.headers.get("location", "another place")
         return f"{url} redirects to {one_line(target)} ({status}). Set base_url to that server."

@@ -169,7 +169,7 @@ def safety(request: ApprovalRequest) -> int:
     if request.staged_preview is not None:
         shown = request.staged_preview.shows_effect and not request.staged_preview.is_standing
         return 2 if shown else 0
-    if request.decision.in_overlay or request.can_try or request.tried is not None:
+    if request.decision.in_overlay or request.can_try or request.isolated is not None:
         return 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 
@@ -214,7 +214,7 @@ def _title(request: ApprovalRequest) -> str:
         return f"{request.staged_preview.source} wants to apply {request.staged_preview.label}"
     if request.preview is not None and request.preview.question:
         return request.preview.question
-    if request.tried is not None:
+    if request.isolated is not None:
         return f"{name} ran a command on an overlay: apply what it did?"
     if request.target.command is not None:
         return f"{name} wants to run a command"
@@ -229,8 +229,8 @@ def _title(request: ApprovalRequest) -> str:
 
 
 def _body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
-    if request.tried is not None:
-        return _tried_body(request, root)
+    if request.isolated is not None:
+        return _isolated_body(request, root)
     if request.target.command is not None:
         return "command", command_document(request.target.command)
     if request.question and request.preview is not None:
@@ -240,10 +240,10 @@ def _body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
     return "arguments", json_document(dict(request.call.raw_arguments))
 
 
-def _tried_body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
+def _isolated_body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
     """Return a command with its output and what it changed."""
-    assert request.tried is not None
-    output = (request.tried.display_text or request.tried.text).split("\n")
+    assert request.isolated is not None
+    output = (request.isolated.display_text or request.isolated.text).split("\n")
     rest = len(output) - SHOWN_OUTPUT
     lines = [f"$ {line}" for line in (request.target.command or "").split("\n")]
     lines += [f"… {rest} more lines", *output[-SHOWN_OUTPUT:]] if rest > 0 else output
@@ -307,7 +307,7 @@ def _command_facts(request: ApprovalRequest) -> list[list[str]]:
         facts.append(["timeout", f"{timeout} s"])
     if request.can_try:
         facts.append(["try", TRY])
-    if request.tried is not None:
+    if request.isolated is not None:
         facts.append(["tried", TRIED])
     return facts
 

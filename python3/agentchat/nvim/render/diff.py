@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
-from agentchat.core.diff.aspects import split_aspect
-from agentchat.core.diff.changeset import ChangeSet, FileChange, count_lines
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.diff.diff_text import NO_NEWLINE, file_facts, file_title, lines_without_hunks
 from agentchat.core.diff.hunks import Hunk, HunkLine, hunks, split_hunks
 from agentchat.core.diff.line_diff import WordSpan, changed_words
 from agentchat.core.diff.text_file import split_lines
@@ -93,11 +93,8 @@ _MOST_PAIRS = 400
 
 _GROUPS = {"+": "AgentChatAdd", "-": "AgentChatDelete", " ": ""}
 _WORD_GROUPS = {"+": "AgentChatAddWord", "-": "AgentChatDeleteWord"}
-_LABELS = {"A": "new file", "D": "deleted", "R": "renamed"}
 _WIDEST_NAME = 60
 """Characters: after a longer name in the list of files the counts are not aligned."""
-_MEMBERS = 50
-"""Names of the files in a group that are shown."""
 _MOST_COLOURED = 200
 """Files of a change whose code is coloured; of more, the diff would take seconds."""
 _CARRIAGE_RETURN = "\r"
@@ -156,12 +153,12 @@ def _code(text: str, language: str) -> Document:
 def _add_file(
     page: StyledLines, file: FileChange, root: str, *, colourful: bool
 ) -> list[dict[str, Any]]:
-    page.add(f"{_title(file, root)}  {_facts(file)}", group="AgentChatFile")
+    page.add(f"{file_title(file, root)}  {file_facts(file)}", group="AgentChatFile")
     file_hunks = hunks(file)
     starts = []
     if not any(hunk.lines for hunk in file_hunks):
         starts.append(page.rows)
-        for line in _member_lines(file) or [_describe_without_lines(file)]:
+        for line in lines_without_hunks(file):
             page.add(line)
     else:
         starts += _add_hunks(page, file, file_hunks, colourful=colourful)
@@ -224,53 +221,13 @@ def _digits(hunks: Sequence[Hunk]) -> int:
 def _add_list(page: StyledLines, change: ChangeSet, root: str) -> None:
     """List the files with their counts."""
     page.add(change.summary(), group="AgentChatSummary")
-    names = [escape_line(_title(file, root)) for file in change.files]
+    names = [escape_line(file_title(file, root)) for file in change.files]
     width = min(max(map(len, names)), _WIDEST_NAME)
     for file, name in zip(change.files, names, strict=True):
-        facts = _facts(file)
+        facts = file_facts(file)
         row = f"  {name:<{width}}  "
         page.add(row + facts, [HighlightSpan(len(row), len(row) + len(facts), "AgentChatFact")])
     page.add("")
-
-
-def _title(file: FileChange, root: str) -> str:
-    return f"{file.letter} {file.display_path or _relative(file.path, root)}"
-
-
-def _facts(file: FileChange) -> str:
-    """Return how many lines change, and whether the file is new, deleted, binary and so on."""
-    label = _LABELS.get(file.letter, "")
-    if file.members:
-        return f"{len(file.members)} files"
-    if split_aspect(file.path)[1]:
-        return "new" if file.letter == "A" else label
-    added, removed = count_lines(file)
-    facts = ["binary" if file.is_binary else f"+{added} -{removed}"]
-    facts += [label] if label else []
-    facts += [f"mode {file.mode:04o}"] if file.mode is not None else []
-    return "  ".join(facts)
-
-
-def _member_lines(file: FileChange) -> list[str]:
-    """Return the names of the changes in a group, of a large one the first."""
-    lines = [f"  {escape_line(m.name)}" for m in file.members[:_MEMBERS]]
-    rest = len(file.members) - _MEMBERS
-    return [*lines, f"  and {rest} more"] if rest > 0 else lines
-
-
-def _relative(path: str, root: str) -> str:
-    inside = root.rstrip("/") + "/"
-    return path.removeprefix(inside) if path.startswith(inside) else path
-
-
-def _describe_without_lines(file: FileChange) -> str:
-    if not file.is_binary:
-        if file.before == file.after:
-            return "(only the name changes)" if file.old_path else "(no change)"
-        return "(empty file)"
-    sizes = [len(side) for side in (file.before, file.after) if side is not None]
-    sides = [f"{size} {'byte' if size == 1 else 'bytes'}" for size in sizes]
-    return f"(binary file, {' → '.join(sides)})"
 
 
 def _add_line(
@@ -281,7 +238,7 @@ def _add_line(
     text = line.text + _CARRIAGE_RETURN if show_ends and line.end == "\r\n" else line.text
     page.add(text, tokens, gutter=gutter, group=_GROUPS[line.kind])
     if not line.end:
-        page.add("\\ No newline at end of file", gutter=" " * len(gutter))
+        page.add(NO_NEWLINE, gutter=" " * len(gutter))
 
 
 def _has_mixed_ends(file: FileChange) -> bool:
@@ -322,15 +279,18 @@ def _first_lines(last: int, data: bytes) -> list[str]:
 
 def _hunk_lines(hunk: Hunk, colours: Colours) -> Iterator[tuple[HunkLine, list[HighlightSpan]]]:
     """Yield the lines with their highlights: colours first, changed words over them."""
-    words = dict(_changed_words(hunk))
+    words = dict(changed_word_spans(hunk))
     for index, line in enumerate(hunk.lines):
         number = line.old if line.new is None else line.new
         tokens = colours.get(("old" if line.new is None else "new", number or 0), [])
-        marks = [
-            HighlightSpan(piece.start, piece.end, _WORD_GROUPS[line.kind])
-            for piece in words.get(index, ())
-        ]
-        yield line, [*tokens, *marks]
+        yield line, [*tokens, *words.get(index, ())]
+
+
+def changed_word_spans(hunk: Hunk) -> Iterator[tuple[int, list[HighlightSpan]]]:
+    """Yield the highlights of the changed words of a line, with its index in the hunk."""
+    for index, pieces in _changed_words(hunk):
+        group = _WORD_GROUPS[hunk.lines[index].kind]
+        yield index, [HighlightSpan(piece.start, piece.end, group) for piece in pieces]
 
 
 def _changed_words(hunk: Hunk) -> Iterator[tuple[int, list[WordSpan]]]:

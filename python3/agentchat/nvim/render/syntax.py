@@ -93,7 +93,7 @@ def code_marks(lines: Sequence[str], language: str) -> list[str]:
         language: as after a fence: a language, an ending of file names, or a file name.
     """
     found = highlight_code(lines, fence_language(language))
-    return [_byte_marks(line, spans) for line, spans in zip(lines, found, strict=True)]
+    return [byte_marks(line, spans) for line, spans in zip(lines, found, strict=True)]
 
 
 def fence_language(name: str) -> str:
@@ -105,7 +105,8 @@ def fence_language(name: str) -> str:
     return ""
 
 
-def _byte_marks(line: str, spans: Sequence[HighlightSpan]) -> str:
+def byte_marks(line: str, spans: Sequence[HighlightSpan]) -> str:
+    """Return highlights of a line as marks, in bytes."""
     return " ".join(f"{_bytes(line, s.start)}:{_bytes(line, s.end)}:{s.group}" for s in spans)
 
 

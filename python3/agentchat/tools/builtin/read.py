@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import zlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
 
@@ -47,6 +48,7 @@ def scale_down(data: bytes, kind: str, pixels: int = IMAGE_PIXELS) -> tuple[Imag
     """
     from PIL import Image as Pillow
 
+    data = _without_damaged_extras(data) if kind == "image/png" else data
     try:
         with Pillow.open(io.BytesIO(data)) as image:
             width, height = image.size
@@ -61,6 +63,22 @@ def scale_down(data: bytes, kind: str, pixels: int = IMAGE_PIXELS) -> tuple[Imag
         raise UndecodableImage(str(error)) from error
     note = f"[Scaled down from {width}x{height} to {shown} pixels.]"
     return Image(kind, scaled), note
+
+
+def _without_damaged_extras(data: bytes) -> bytes:
+    """Return a PNG without the ancillary chunks whose checksum is wrong.
+
+    Viewers ignore these (PNG 13.1), Pillow refuses the whole image for them.
+    """
+    kept, start = [data[:8]], 8
+    while start + 12 <= len(data):
+        size = int.from_bytes(data[start : start + 4])
+        chunk = data[start : start + 12 + size]
+        is_ancillary = bool(chunk[4] & 0x20)
+        if not is_ancillary or zlib.crc32(chunk[4:-4]) == int.from_bytes(chunk[-4:]):
+            kept.append(chunk)
+        start += len(chunk)
+    return b"".join((*kept, data[start:]))
 
 
 def _encoded(image: object, kind: str) -> tuple[bytes, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,7 +16,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
 from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import CheckpointHandler, ResultProcessor, Tool, ToolContext
-from agentchat.core.tools.toolset import TOOL_SEARCH, Toolset
+from agentchat.core.tools.toolset import TOOL_SEARCH, Toolset, server_group
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.catalogue import BUILTIN_GROUPS
 from agentchat.tools.custom.declaration.files import FileProblem
@@ -324,7 +324,11 @@ class CustomRegistry:
     def _add_groups(self, source: ToolSource, groups: dict[str, Group]) -> list[FileProblem]:
         problems = []
         for group in source.groups:
-            if group.name in RESERVED or group.name in groups:
+            is_taken = group.name in RESERVED or group.name in groups
+            if group.searchable and (is_taken or self._toolbox.owns(group.name)):
+                name = server_group(group.name)
+                groups[name] = replace(group, name=name)
+            elif is_taken:
                 problem = f'the group name "{group.name}" is taken'
                 problems.append(FileProblem(source.path, 0, problem))
             else:

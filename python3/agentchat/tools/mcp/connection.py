@@ -342,6 +342,8 @@ class Connection:
             raise ToolError(self._late(limit.seconds)) from None
         except Exception as error:
             raise await self._explain(error) from error
+        finally:
+            limit.is_over = True
 
     # --- errors -----------------------------------------------------------------------------------
 
@@ -390,11 +392,15 @@ class _Limit:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.timeout = asyncio.timeout(seconds)
+        self.is_over = False
+        """Whether the result is there; the server may still ask or report progress then."""
 
     def extend(self) -> None:
         """Start again: the server has shown that it works."""
-        self.timeout.reschedule(asyncio.get_running_loop().time() + self.seconds)
+        if not self.is_over:
+            self.timeout.reschedule(asyncio.get_running_loop().time() + self.seconds)
 
     def pause(self) -> None:
         """Wait without a limit: the user is asked."""
-        self.timeout.reschedule(None)
+        if not self.is_over:
+            self.timeout.reschedule(None)

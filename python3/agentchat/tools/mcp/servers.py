@@ -23,7 +23,7 @@ from agentchat.core.frontend import Frontend
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.rpc.frames import RemoteError
 from agentchat.rpc.peer import OnProgress
-from agentchat.tools.mcp.config import ConfigError, ServerConfig
+from agentchat.tools.mcp.config import ConfigError, ServerConfig, expand_variables
 from agentchat.tools.mcp.definition import ToolDefinition, read_definitions
 from agentchat.tools.mcp.elicitation import Elicitation
 from agentchat.tools.mcp.worker import McpWorker
@@ -58,6 +58,7 @@ class McpServer:
     _elicitation: Elicitation = field(default_factory=Elicitation)
     _failed_at: float = 0.0
     _starting: asyncio.Task[None] | None = None
+    _retrying: asyncio.Task[None] | None = None
     _tasks: BackgroundTasks = field(default_factory=BackgroundTasks)
 
     @property
@@ -78,7 +79,7 @@ class McpServer:
     def start_soon(self) -> None:
         """Start it in the background, and try again for a while if it does not start."""
         self.state = "starting"
-        self._tasks.start(self._try_to_start())
+        self._retrying = self._tasks.start(self._try_to_start())
 
     async def start(self) -> None:
         """Return when it runs; raises ToolError."""
@@ -87,17 +88,31 @@ class McpServer:
         if self._starting is None or self._starting.done():
             self._check_pause()
             self._starting = asyncio.ensure_future(self._start())
-        await asyncio.shield(self._starting)
+        await self._wait_for(self._starting)
+
+    async def _wait_for(self, starting: asyncio.Task[None]) -> None:
+        """Return when it has started; raises ToolError, also if it is stopped meanwhile."""
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not starting.cancelled() or (task is not None and task.cancelling()):
+                raise
+            raise ToolError(self._stopped) from None
+
+    @property
+    def _stopped(self) -> str:
+        return f"MCP server {self.name} was stopped while it started."
 
     async def login(self) -> None:
         """Connect, and let the user log in; raises ToolError."""
         await self.stop()
         self.failures = 0
         self._starting = asyncio.ensure_future(self._start(login=True))
-        await asyncio.shield(self._starting)
+        await self._wait_for(self._starting)
 
     async def logout(self) -> bool:
-        """Forget the tokens and disconnect; return whether there were any."""
+        """Forget the tokens and disconnect; return whether there were any. Raises ConfigError."""
         await self.stop()
         existed = self._token_file.exists()
         self._token_file.unlink(missing_ok=True)
@@ -106,22 +121,30 @@ class McpServer:
     @property
     def _token_file(self) -> Path:
         """The file with the tokens for this URL."""
-        digest = hashlib.sha256(self.config.expand(os.environ).url.encode()).hexdigest()
+        url = expand_variables(self.config.url, os.environ, self.config.root)
+        digest = hashlib.sha256(url.encode()).hexdigest()
         return self.tokens / f"{digest}.json"
 
     async def stop(self) -> None:
         """End it; a call starts it again."""
+        await self._end("stopped")
+
+    async def _end(self, next_state: ServerState) -> None:
+        if self._retrying is not None:
+            self._retrying.cancel()
         if self._starting is not None:
             self._starting.cancel()
             self._starting = None  # it may take a moment to end: nobody must wait for it
         running = self.state in ("running", "starting")
-        self._set_state("stopped")
+        self._set_state(next_state)
         if running:
             await self.worker.request("disconnect", {"key": self.key})
 
     async def restart(self) -> None:
         """End it and start it, even if it was given up; raises ToolError."""
-        await self.stop()
+        await self._end("starting")
+        if self.state != "starting":
+            raise ToolError(self._stopped)
         self.failures = 0
         await self.start()
 

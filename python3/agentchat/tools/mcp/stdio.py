@@ -28,10 +28,10 @@ LARGEST_MESSAGE = 32 * 1024 * 1024
 """Bytes of one message; a larger answer becomes an error."""
 LINES = 200
 LONGEST = 500
+"""Characters of a line."""
 SHORTEST_SECRET = 8
 """Characters: to mask a shorter value would hide ordinary words."""
 MASK = "[secret]"
-"""Characters of a line."""
 CHUNK = 1 << 18
 DRAIN_SECONDS = 0.2
 """How long output is still read once the process has ended."""

@@ -11,15 +11,16 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentchat.core.diff.aspects import FOLDER, LINK, MODE, read_mode, split_aspect
+from agentchat.core.diff.aspects import FOLDER, MODE, read_mode, shown_name, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
 from agentchat.core.workspace import Command
-from agentchat.workspace.overlay.upper import Signature, UpperEntry, UpperFolder
+from agentchat.workspace.overlay.git import GIT, acts_later, without_refreshed
+from agentchat.workspace.overlay.upper import Signature, UpperEntry, UpperFolder, restore_order
 from agentchat.workspace.process import programs
 
-GIT, IGNORED = ".git", "ignored"
+IGNORED = "ignored"
 """The names of the groups that need the user's consent."""
 IGNORE_SECONDS = 30
 NAMED_REFS = 6
@@ -49,11 +50,14 @@ class OverlayChanges:
         root: the project.
         upper: the upper folder.
         read_before: reads a file or aspect of the project.
+        layers: folders between the two that count as part of the project.
     """
 
-    def __init__(self, root: str, upper: str, read_before: ReadBefore) -> None:
+    def __init__(
+        self, root: str, upper: str, read_before: ReadBefore, layers: Sequence[str] = ()
+    ) -> None:
         self._root = root
-        self._upper = UpperFolder(root, upper)
+        self._upper = UpperFolder(root, upper, layers)
         self._read_before = read_before
         self._before: dict[str, bytes | None] = {}
         self._after: dict[str, tuple[Signature, bytes | None]] = {}
@@ -77,7 +81,11 @@ class OverlayChanges:
 
     def restore_order(self, paths: Iterable[str]) -> None:
         """Give applied files times in the order in which they were changed; blocks."""
-        self._upper.restore_order(paths)
+        restore_order(self._upper.times(paths))
+
+    def times(self) -> dict[str, int]:
+        """Return when each changed file was written, in nanoseconds, by path; blocks."""
+        return self._upper.times(self._files)
 
     def assume(self, path: str, content: bytes) -> None:
         """Take this as the content of a file before any change: the text of an unsaved buffer."""
@@ -124,7 +132,8 @@ class OverlayChanges:
     def _replace_files(self, entries: Mapping[str, UpperEntry]) -> list[FileChange]:
         """Take these entries as all changes; return the difference."""
         files = {path: self._file(entry) for path, entry in entries.items()}
-        old, self._files = self._files, {p: f for p, f in files.items() if not f.changes_nothing}
+        changed = without_refreshed(f for f in files.values() if not f.changes_nothing)
+        old, self._files = self._files, {file.path: file for file in changed}
         return _differences(old, self._files)
 
     async def change_set(self) -> ChangeSet:
@@ -137,7 +146,7 @@ class OverlayChanges:
     def _make_change_set(self) -> ChangeSet:
         files = find_renames(_without_implied_folders(self._files.values()))
         self._find_ignored([_entry(file)[0] for file in files])
-        git = [file for file in files if self._is_git(file.path)]
+        git = [file for file in files if self._is_git(file.path) and not acts_later(file.path)]
         ignored = [file for file in files if self._is_folded(file)]
         folded = {id(file) for file in (*git, *ignored)}
         groups = [
@@ -206,9 +215,7 @@ class OverlayChanges:
         )
 
     def _name(self, path: str) -> str:
-        entry, aspect = split_aspect(path)
-        name = entry.removeprefix(f"{self._root}/") if entry != self._root else "."
-        return f"{name} ({_ASPECT_NAMES[aspect]})" if aspect else name
+        return shown_name(path, self._root)
 
     def _relative(self, file: FileChange) -> str:
         return self._name(_entry(file)[0])
@@ -237,11 +244,8 @@ class OverlayChanges:
         asked = {path for path in paths if path not in self._ignored and not self._is_git(path)}
         asked |= {os.path.dirname(path) for path in asked} - {self._root, *self._ignored}
         if asked:
-            found = _ask_git(self._root, sorted(asked))
+            found = ask_git(self._root, sorted(asked))
             self._ignored.update({path: path in found for path in asked})
-
-
-_ASPECT_NAMES = {LINK: "symlink", FOLDER: "folder", MODE: "mode"}
 
 
 def _entry(file: FileChange) -> tuple[str, str]:
@@ -349,7 +353,7 @@ def format_size(size: int) -> str:
     return f"{size / 1024:.0f} KiB" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f} MiB"
 
 
-def _ask_git(root: str, paths: Sequence[str]) -> set[str]:
+def ask_git(root: str, paths: Sequence[str]) -> set[str]:
     """Return the paths that git ignores; none without git or outside a repository."""
     data = b"\0".join(map(os.fsencode, paths)) + b"\0"
     argv = ("git", "check-ignore", "-z", "--stdin")

@@ -12,6 +12,8 @@ import time
 import uuid
 from pathlib import Path
 
+from agentchat.workspace.overlay.namespace import nobodys_id
+
 LOCK_TRIES, LOCK_SECONDS = 10, 0.1
 
 OLD = "old-"
@@ -48,7 +50,15 @@ class OverlayFolder:
             status = os.stat(root)
             with contextlib.suppress(PermissionError):
                 os.chown(self.upper, status.st_uid, status.st_gid)
-        (self.path / "empty").touch(mode=0o400)
+        self._make_mask()
+
+    def _make_mask(self) -> None:
+        """Make a file that no command can open: without a mode, and for root of nobody."""
+        mask = self.path / "empty"
+        mask.touch(mode=0)
+        if os.geteuid() == 0:
+            with contextlib.suppress(OSError):
+                os.chown(mask, nobodys_id(), nobodys_id())
 
     def clear(self) -> None:
         """Forget all changes; removing many files goes on in the background."""
@@ -108,8 +118,11 @@ def remove_tree(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def sweep(overlays: Path) -> None:
-    """Remove what killed processes left of overlays; folders with changes stay for their chats.
+def sweep(overlays: Path, *, keeps_changes: bool = True) -> None:
+    """Remove what killed processes left of overlays.
+
+    Args:
+        keeps_changes: whether folders with changes stay for their chats.
 
     Mounts and processes end with the process that made them, so only files can be left.
     """
@@ -118,15 +131,15 @@ def sweep(overlays: Path) -> None:
         try:
             if not folder.lock():
                 continue
-            _sweep(folder)
+            _sweep(folder, keeps_changes=keeps_changes)
         except OSError:
             continue
         finally:
             folder.unlock()
 
 
-def _sweep(folder: OverlayFolder) -> None:
-    if not folder.holds_changes():
+def _sweep(folder: OverlayFolder, *, keeps_changes: bool) -> None:
+    if not (keeps_changes and folder.holds_changes()):
         folder.remove()
         return
     for name in os.listdir(folder.path):

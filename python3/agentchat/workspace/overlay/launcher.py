@@ -1,4 +1,4 @@
-"""How the server of an overlay is started, and why it does not start."""
+"""How the server of stage mode's overlay is started, and why no overlay works here."""
 
 from __future__ import annotations
 
@@ -10,16 +10,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from agentchat.workspace.overlay import bubblewrap, namespace
+from agentchat.workspace.overlay import server
+from agentchat.workspace.overlay.client import DEFAULT_LIMITS, Limits, server_argv
 from agentchat.workspace.overlay.folder import OverlayFolder
-from agentchat.workspace.overlay.mounts import Mount, list_mounts
-from agentchat.workspace.remote.bootstrap import BEGIN, pack
-
-MIB = 1024 * 1024
-QUOTA_MB = 2048
-TEMPORARY = 512 * MIB
-"""The most bytes of a folder whose content ends with the overlay."""
-
+from agentchat.workspace.overlay.git import read_identity
+from agentchat.workspace.overlay.mounts import Sight, list_hidden, list_mounts
+from agentchat.workspace.remote.bootstrap import pack
 
 MOST_NAMESPACES = "user.max_user_namespaces"
 SETTINGS = (
@@ -29,24 +25,35 @@ SETTINGS = (
 )
 """Settings of the kernel, with the value that forbids overlays and one that allows them."""
 
+PASSED_VARIABLES = frozenset(
+    {
+        "PATH", "LANG", "LANGUAGE", "USER", "LOGNAME", "TZ", "TERM", "NO_COLOR", "SHELL",
+        "PAGER", "MANPAGER", "SYSTEMD_PAGER", "DEBIAN_FRONTEND", "PIP_NO_INPUT",
+        "GIT_PAGER", "GIT_EDITOR", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS",
+        "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE",
+        "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE",
+    }
+)  # fmt: skip
+"""Variables that a command gets, beside the locale; others may hold keys, or name a socket."""
+
 
 @dataclass(frozen=True)
 class OverlayLauncher:
     """Starts the workspace server in an overlay over ``root``.
 
     Args:
-        hidden: more folders that are hidden.
-        quota: the most bytes of one file, and of all changes.
-        bubblewrap: the program that makes the overlay; without one, ``namespace`` does.
+        hidden: more folders and files that are hidden.
+        visible: more folders and files that can be read.
+        connection: the number of the file by which the process takes commands.
     """
 
     root: str
     folder: OverlayFolder
     hidden: tuple[str, ...] = ()
-    network: bool = False
-    quota: int = QUOTA_MB * MIB
+    visible: tuple[str, ...] = ()
+    limits: Limits = DEFAULT_LIMITS
     variables: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    bubblewrap: str = ""
+    connection: int = -1
     cwd: str = "/"
 
     @property
@@ -59,51 +66,43 @@ class OverlayLauncher:
         """The directory."""
         return self.root
 
+    @property
+    def home(self) -> str:
+        """The user's home directory, resolved."""
+        return os.path.realpath(self.variables.get("HOME") or os.path.expanduser("~"))
+
     @cached_property
     def environment(self) -> Mapping[str, str]:
         """The variables of the server."""
-        return {**self.variables, "TMPDIR": "/tmp"}
+        return environment_inside(self.variables, self.home)
 
     @property
     def prelude(self) -> bytes:
-        """The program that enters the overlay, and its settings."""
-        settings: dict[str, object] = {"quota": self.quota}
-        if not self.bubblewrap:
-            settings |= {
-                **self._paths(),
-                "root": self.root,
-                "top": str(self.folder.path / "top"),
-                "scratch": str(self.folder.path / "scratch"),
-                "mounts": self._mounts(),
-                "network": self.network,
-                "temporary": TEMPORARY,
-            }
-        source = Path(str(namespace.__file__)).read_bytes()
-        return pack(source, json.dumps(settings).encode())
+        """The settings, with all that is to be seen."""
+        return pack(json.dumps(self._settings()).encode())
 
     def argv(self) -> tuple[str, ...]:
         """Return the command line: this interpreter, which reads what to do."""
-        python = (sys.executable, "-I", "-S", "-u", "-X", "utf8", "-c", BEGIN)
-        if not self.bubblewrap:
-            return python
-        options = bubblewrap.options(
-            self._mounts(), **self._paths(), temporary=TEMPORARY, network=self.network
+        return server_argv("hold", self.connection)
+
+    def sight(self) -> Sight:
+        """Return what is to be seen; blocks."""
+        return make_sight(self.root, self.home, self.variables, self.visible, self.hidden)
+
+    def _settings(self) -> dict[str, object]:
+        interpreter = (sys.prefix, sys.base_prefix)
+        sight = make_sight(
+            self.root, self.home, self.variables, (*self.visible, *interpreter), self.hidden
         )
-        return (self.bubblewrap, *options, "--", *python)
-
-    def _paths(self) -> dict[str, str]:
+        paths = (str(self.folder.upper), str(self.folder.path / "work"))
+        stage = ("stage", self.root, (), *paths)
         return {
-            "upper": str(self.folder.upper),
-            "work": str(self.folder.path / "work"),
-            "empty": str(self.folder.path / "empty"),
+            "root": self.root,
+            "top": str(self.folder.path / "top"),
+            "size": self.limits.temporary,
+            "mask": str(self.folder.path / "empty"),
+            "mounts": [*list_mounts(sight), stage, *list_hidden(sight)],
         }
-
-    def _mounts(self) -> list[Mount]:
-        home = self.variables.get("HOME") or os.path.expanduser("~")
-        own = (self.variables.get(name, "") for name in ("XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"))
-        sockets = (path for path in own if path.startswith("/"))
-        programs = os.path.realpath(sys.prefix)
-        return list_mounts(self.root, home, programs, (*self.hidden, *sockets))
 
     def explain_missing(self, error: OSError) -> str:
         """Return a message for an interpreter that cannot be started."""
@@ -113,10 +112,38 @@ class OverlayLauncher:
     def explain_failure(self, output: str) -> str:
         """Return why there is no overlay and what to do, in one line."""
         lines = [line.strip() for line in output.splitlines() if line.strip()]
-        failure = next((line for line in lines if line.startswith(namespace.FAILED)), "")
-        step = failure.removeprefix(namespace.FAILED)
-        reason = step or (lines[-1] if lines else "it ended without an answer")
-        return f"No overlay works here ({reason}). {_advice(step)}"
+        failure = next((line for line in lines if line.startswith(server.FAILED)), "")
+        step = failure.removeprefix(server.FAILED)
+        return explain(step or (lines[-1] if lines else "it ended without an answer"))
+
+
+def make_sight(
+    root: str,
+    home: str,
+    variables: Mapping[str, str],
+    visible: tuple[str, ...],
+    hidden: tuple[str, ...],
+) -> Sight:
+    """Return what commands in an overlay see beside the system; blocks."""
+    identity = read_identity(root, variables)
+    files = ((os.path.join(home, ".gitconfig"), identity),) if identity and home != "/" else ()
+    shown = tuple(os.path.expanduser(path) for path in visible)
+    return Sight(root, home, variables.get("PATH", os.defpath), shown, hidden, files)
+
+
+def environment_inside(variables: Mapping[str, str], home: str) -> dict[str, str]:
+    """Return the variables of a command in an overlay, of those that it would have outside."""
+    passed = {
+        name: value
+        for name, value in variables.items()
+        if name in PASSED_VARIABLES or name.startswith("LC_")
+    }
+    return {**passed, "HOME": home, "TMPDIR": "/tmp"}
+
+
+def explain(step: str) -> str:
+    """Return why there is no overlay, and what to do about a step that failed, in one line."""
+    return f"No overlay works here ({step}). {_advice(step)}"
 
 
 def _advice(step: str) -> str:

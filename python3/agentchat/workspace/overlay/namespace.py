@@ -1,21 +1,8 @@
-"""Enters an overlay of the workspace, then runs the workspace server in it. Linux only.
+"""System calls that make a part of this machine's file system and processes private. Linux only.
 
-The host runs the source of this module in a plain Python, which then reads its settings as JSON
-(``launcher.OverlayLauncher.prelude``); so it imports nothing but the standard library. It makes, in
-this order:
-
-1. New user, mount, process, IPC and (unless asked otherwise) network namespaces. The user keeps
-   their id; root keeps all ids of its own namespace.
-2. A copy of the whole file system, read-only, without devices and setuid programs. In it: a private
-   ``/dev`` and ``/proc``, and what ``mounts`` lists.
-3. The copy becomes the root, and the real one is detached, so that no path leads to it.
-4. All capabilities are dropped, so nothing that runs here can mount or unmount. Root keeps those
-   about owners and modes of files.
-
-Where ``bubblewrap`` did the first three, the settings have no mounts.
-
-All processes end with the first one, and all mounts with the last process. A step that fails is
-one line on standard error, ``FAILED step: reason``.
+``server`` makes with them what a command in an overlay sees: namespaces, a root of its own, and
+few privileges. It runs in a plain Python, so all modules that it imports need nothing but the
+standard library. A step that fails raises StepFailed.
 """
 
 from __future__ import annotations
@@ -23,18 +10,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
-import json
 import os
 import resource
 import signal
 import socket
-import stat
 import struct
-import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
-
-FAILED = "agentchat overlay failed to "
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
@@ -45,24 +26,43 @@ AT_RECURSIVE = 0x8000
 SYS_MOUNT_SETATTR = 442
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+JOIN_SESSION_KEYRING = 1
 CAPABILITY_VERSION_3 = 0x20080522
 FILE_CAPABILITIES = (0, 1, 3, 4, 5, 6, 7)
 """What root keeps: chown, dac_override, fowner, fsetid, kill, setgid, setuid."""
 LAST_CAPABILITY = 63
-DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
+CALLS = {
+    "x86_64": (56, 155, 250),
+    "aarch64": (220, 41, 219),
+    "riscv64": (220, 41, 219),
+    "ppc64le": (120, 203, 271),
+    "s390x": (120, 217, 280),
+}
+"""The numbers of ``clone``, ``pivot_root`` and ``keyctl``; later calls have one everywhere."""
 
-_libc = ctypes.CDLL(None, use_errno=True)
+_libc = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock, also across ``clone``
 
 
 class StepFailed(Exception):
     """A step that failed: its name and the error."""
 
 
-def step(name: str, call: Callable[[], int]) -> None:
-    """Make a call of the C library; raises StepFailed."""
-    if call() < 0:
+def step(name: str, call: Callable[[], int]) -> int:
+    """Make a call of the C library and return its result; raises StepFailed."""
+    result = call()
+    if result < 0:
         raise StepFailed(f"{name}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def _number(call: int) -> int:
+    machine = os.uname().machine
+    if machine not in CALLS:
+        raise StepFailed(f"make system calls: not known how on {machine}")
+    return CALLS[machine][call]
+
+
+# --- mounts ---------------------------------------------------------------------------------------
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
@@ -83,15 +83,25 @@ def restrict(target: str, flags: int, *, deep: bool = True) -> None:
     )
 
 
+def change_root(folder: str) -> None:
+    """Make a mounted folder the root of this process, and detach the real one."""
+    os.chdir(folder)
+    number = _number(1)
+    step("change the root", lambda: _libc.syscall(number, b".", b"."))
+    step("detach the old root", lambda: _libc.umount2(b".", MNT_DETACH))
+    os.chdir("/")
+
+
 # --- namespaces -----------------------------------------------------------------------------------
 
 
-def enter_namespaces(network: bool) -> None:
-    """Move this process into new namespaces; its next child is the first process there."""
-    flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC
-    flags |= 0 if network else CLONE_NEWNET
+def enter_user_namespace() -> None:
+    """Move this process into new user and mount namespaces, where it may mount.
+
+    The user keeps their id; root keeps all ids but the last, whose files it cannot open then.
+    """
     user, group = os.geteuid(), os.getegid()
-    maps = _own_maps() if user == 0 else {"uid": f"{user} {user} 1", "gid": f"{group} {group} 1"}
+    maps = own_maps() if user == 0 else {"uid": f"{user} {user} 1", "gid": f"{group} {group} 1"}
     ready, go = os.pipe()
     helper = os.fork()
     if helper == 0:  # only a process outside may write a map of many ids
@@ -99,29 +109,35 @@ def enter_namespaces(network: bool) -> None:
         os._exit(0 if os.read(ready, 1) and _write_maps(os.getppid(), maps) else 1)
     os.close(ready)
     try:
-        step("create a user namespace", lambda: _libc.unshare(flags))
+        step("create a user namespace", lambda: _libc.unshare(CLONE_NEWUSER | CLONE_NEWNS))
         if user != 0:
             _write_maps(os.getpid(), maps)
-            os.close(go)
-            go = -1
         else:
             os.write(go, b"1")
     finally:
-        if go >= 0:
-            os.close(go)
+        os.close(go)
         status = os.waitpid(helper, 0)[1]
     if user == 0 and status:
         raise StepFailed("map the ids of users: Operation not permitted")
+    mount("", "/", "", MS_REC | MS_PRIVATE)
 
 
-def _own_maps() -> dict[str, str]:
-    """Return maps that leave every id of this namespace as it is."""
+def own_maps() -> dict[str, str]:
+    """Return maps that leave every id of this namespace as it is, and leave out the last one."""
     maps = {}
     for kind in ("uid", "gid"):
         with open(f"/proc/self/{kind}_map") as file:
-            rows = [line.split() for line in file]
+            rows = [[int(number) for number in line.split()] for line in file]
+        if rows[-1][2] > 1:
+            rows[-1][2] -= 1
         maps[kind] = "\n".join(f"{first} {first} {count}" for first, _, count in rows)
     return maps
+
+
+def nobodys_id() -> int:
+    """Return the id that ``own_maps`` leaves out."""
+    first, _, count = own_maps()["uid"].splitlines()[-1].split()
+    return int(first) + int(count)
 
 
 def _write_maps(process: int, maps: dict[str, str]) -> bool:
@@ -142,14 +158,17 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-def fork_first_process() -> None:
-    """Go on as the first process of the namespace; the parent waits for it and exits alike."""
-    child = os.fork()
-    if child:
-        for fd in (0, 1):
-            os.close(fd)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        os._exit(code if code >= 0 else 128 - code)
+def fork_into(flags: int) -> int:
+    """Fork a child into new namespaces; return its process id, 0 in the child."""
+    words = [ctypes.c_long(flags | signal.SIGCHLD), *[ctypes.c_long(0)] * 4]
+    if os.uname().machine == "s390x":
+        words[0], words[1] = words[1], words[0]
+    number = _number(0)
+    return step("create namespaces", lambda: _libc.syscall(ctypes.c_long(number), *words))
+
+
+def die_with_parent() -> None:
+    """Let the kernel kill this process when its parent ends."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
@@ -160,127 +179,16 @@ def start_loopback() -> None:
         fcntl.ioctl(link, SIOCSIFFLAGS, request)
 
 
-# --- the file system ------------------------------------------------------------------------------
-
-
-class Root:
-    """The new root: a copy of the whole file system below the folder ``top``."""
-
-    def __init__(self, spec: dict[str, Any]) -> None:
-        self._top: str = spec["top"]
-        self._spec = spec
-        self._temporary = f"size={spec['temporary']}"
-
-    def build(self) -> None:
-        """Mount everything; raises StepFailed."""
-        mount("", "/", "", MS_REC | MS_PRIVATE)
-        mount("/", self._top, "", MS_BIND | MS_REC)
-        restrict(self._top, MS_RDONLY | MS_NOSUID | MS_NODEV)
-        mount("tmpfs", self._spec["scratch"], "tmpfs", 0, f"mode=700,{self._temporary}")
-        self._devices()
-        make = {
-            "private": self._private,
-            "show": self._show,
-            "hide": self._hide,
-            "forget": self._forget,
-            "stage": self._stage,
-        }
-        for kind, path in self._spec["mounts"]:
-            make[kind](path)
-        mount("proc", self._inside("/proc"), "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
-
-    def enter(self) -> None:
-        """Make it the root of this process; raises StepFailed."""
-        os.chdir(self._top)
-        number = SYS_PIVOT_ROOT.get(os.uname().machine)
-        if number is None:
-            raise StepFailed(f"change the root: not known how on {os.uname().machine}")
-        step("change the root", lambda: _libc.syscall(number, b".", b"."))
-        step("detach the old root", lambda: _libc.umount2(b".", MNT_DETACH))
-        os.chdir(self._spec["root"])
-
-    def _inside(self, path: str) -> str:
-        return self._top + path
-
-    def _mount_point(self, path: str) -> str:
-        """Return the folder to mount on, which a private or hidden folder may not have yet."""
-        inside = self._inside(path)
-        os.makedirs(inside, exist_ok=True)
-        return inside
-
-    def _private(self, path: str) -> None:
-        options = f"mode=1777,{self._temporary}"
-        mount("tmpfs", self._inside(path), "tmpfs", MS_NOSUID | MS_NODEV, options)
-
-    def _show(self, path: str) -> None:
-        inside = self._inside(path)
-        if not os.path.lexists(inside):
-            os.makedirs(inside)
-        mount(path, inside, "", MS_BIND | MS_REC)
-        restrict(inside, MS_RDONLY | MS_NOSUID | MS_NODEV)
-
-    def _hide(self, path: str) -> None:
-        if os.path.isdir(path):
-            # Not read-only: the workspace may lie in it and need its mount point.
-            options = "mode=755,size=64k"
-            mount("tmpfs", self._mount_point(path), "tmpfs", MS_NOSUID | MS_NODEV, options)
-        else:
-            mount(self._spec["empty"], self._inside(path), "", MS_BIND)
-            restrict(self._inside(path), MS_RDONLY, deep=False)
-
-    def _forget(self, path: str) -> None:
-        scratch = os.path.join(self._spec["scratch"], str(len(os.listdir(self._spec["scratch"]))))
-        layers = [os.path.join(scratch, name) for name in ("upper", "work")]
-        for folder in (scratch, *layers):
-            os.mkdir(folder)
-        os.chmod(layers[0], stat.S_IMODE(os.stat(path).st_mode))
-        with contextlib.suppress(StepFailed):  # then it is read-only like the rest
-            self._overlay(path, *layers)
-
-    def _stage(self, path: str) -> None:
-        self._overlay(path, self._spec["upper"], self._spec["work"])
-
-    def _overlay(self, path: str, upper: str, work: str) -> None:
-        """Mount an overlay over a folder; by numbers, since a path may contain any character."""
-        layers = [os.open(folder, os.O_PATH) for folder in (path, upper, work)]
-        options = "lowerdir={},upperdir={},workdir={},userxattr".format(
-            *(f"/proc/self/fd/{fd}" for fd in layers)
-        )
-        inside = self._mount_point(path)
-        try:
-            mount("overlay", inside, "overlay", MS_NOSUID | MS_NODEV, f"{options},xino=on")
-        except StepFailed:
-            mount("overlay", inside, "overlay", MS_NOSUID | MS_NODEV, options)
-        finally:
-            for fd in layers:
-                os.close(fd)
-
-    def _devices(self) -> None:
-        """Replace ``/dev`` by one with harmless devices only."""
-        folder = self._inside("/dev")
-        mount("tmpfs", folder, "tmpfs", MS_NOSUID, "mode=755,size=64k")
-        for name in DEVICES:
-            if os.path.exists(f"/dev/{name}"):
-                with open(f"{folder}/{name}", "w"):
-                    pass
-                mount(f"/dev/{name}", f"{folder}/{name}", "", MS_BIND)
-        for number, name in enumerate(("stdin", "stdout", "stderr")):
-            os.symlink(f"/proc/self/fd/{number}", f"{folder}/{name}")
-        os.symlink("/proc/self/fd", f"{folder}/fd")
-        os.symlink("pts/ptmx", f"{folder}/ptmx")
-        for name, kind, options in (
-            ("pts", "devpts", "newinstance,ptmxmode=0666,mode=620"),
-            ("shm", "tmpfs", f"mode=1777,{self._temporary}"),
-        ):
-            os.mkdir(f"{folder}/{name}")
-            mount(kind, f"{folder}/{name}", kind, MS_NOSUID | MS_NOEXEC, options)
-
-
 # --- privileges -----------------------------------------------------------------------------------
 
 
-def drop_privileges(quota: int) -> None:
-    """Give up all capabilities but those of root about files, and limit the size of a file."""
+def hide_memory() -> None:
+    """Let no command read the memory or the open files of this process."""
+    _libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def drop_privileges() -> None:
+    """Give up all capabilities but those of root about files, and the keys of the session."""
     kept = set(FILE_CAPABILITIES) if os.geteuid() == 0 else set[int]()
     for number in range(LAST_CAPABILITY + 1):
         if number not in kept:
@@ -290,37 +198,18 @@ def drop_privileges(quota: int) -> None:
     data = struct.pack("IIIIII", mask, mask, 0, 0, 0, 0)
     step("drop privileges", lambda: _libc.capset(header, data))
     step("drop privileges", lambda: _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    # No command may read the memory or the connection of this process.
-    _libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (quota, quota))
+    _libc.syscall(ctypes.c_long(_number(2)), ctypes.c_long(JOIN_SESSION_KEYRING), None)
+
+
+def limit_resources(*, processes: int, memory: int, file_size: int) -> None:
+    """Limit what each process may use: of the user's processes, bytes of memory and of a file."""
+    for kind, most in (
+        (resource.RLIMIT_NPROC, processes),
+        (resource.RLIMIT_DATA, memory),
+        (resource.RLIMIT_FSIZE, file_size),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        lowered = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (lowered, lowered))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
-
-def enter(spec: dict[str, Any]) -> None:
-    """Enter the overlay; raises StepFailed or OSError."""
-    enter_namespaces(spec["network"])
-    fork_first_process()
-    if not spec["network"]:
-        start_loopback()
-    root = Root(spec)
-    root.build()
-    root.enter()
-
-
-def main() -> NoReturn:
-    """Enter the overlay, then run what standard input sends: the workspace server."""
-    stream = sys.stdin.buffer
-    settings = json.loads(stream.read(int(stream.readline())))
-    try:
-        if "mounts" in settings:
-            enter(settings)
-        drop_privileges(settings["quota"])
-    except (StepFailed, OSError) as error:
-        os.write(2, f"{FAILED}{error}\n".encode("utf-8", "surrogateescape"))
-        os._exit(1)
-    exec(stream.read(int(stream.readline())), {"__name__": "__main__"})
-    sys.exit()
-
-
-if __name__ == "__main__":
-    main()

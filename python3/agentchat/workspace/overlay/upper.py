@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 from agentchat.core.diff.aspects import (
@@ -72,13 +72,15 @@ class UpperEntry:
 class UpperFolder:
     """The upper folder of an overlay over ``root``; ``scan`` blocks.
 
+    ``layers`` are folders between the two that count as part of the project.
     ``skipped`` are the entries of the last scan that no change can hold: devices, sockets, pipes,
     and what cannot be read.
     """
 
-    def __init__(self, root: str, upper: str) -> None:
+    def __init__(self, root: str, upper: str, layers: Sequence[str] = ()) -> None:
         self._root = root
         self._upper = upper
+        self._layers = (*layers, root)
         self.skipped: list[str] = []
 
     def scan(self) -> dict[str, UpperEntry]:
@@ -100,19 +102,10 @@ class UpperFolder:
                     total += max(status.st_blocks * 512, LEAST_SIZE)
         return total
 
-    def restore_order(self, paths: Iterable[str]) -> None:
-        """Make files of the project newer than those that were changed before them here."""
-        pairs = [(_lstat(self._upper + path.removeprefix(self._root)), path) for path in paths]
-        changed = [(staged.st_mtime_ns, path) for staged, path in pairs if _is_file(staged)]
-        newest, last = 0, 0
-        for time, path in sorted(changed):
-            current = _lstat(path)
-            if not _is_file(current):
-                continue
-            modified = max(current.st_mtime_ns, newest + (STEP if time > last else 0))
-            if modified > current.st_mtime_ns:
-                os.utime(path, ns=(current.st_atime_ns, modified), follow_symlinks=False)
-            newest, last = modified, time
+    def times(self, paths: Iterable[str]) -> dict[str, int]:
+        """Return when files were changed here, in nanoseconds, by path."""
+        found = ((path, _lstat(self._upper + path.removeprefix(self._root))) for path in paths)
+        return {path: status.st_mtime_ns for path, status in found if _is_file(status)}
 
     def _folder(self, name: str, *, opaque: bool) -> Iterator[UpperEntry]:
         """Yield what differs below a folder; the one of the project is hidden if ``opaque``."""
@@ -131,9 +124,9 @@ class UpperFolder:
                     yield from self._deleted(os.path.join(name, child))
 
     def _entry(self, name: str, status: os.stat_result, opaque: bool) -> Iterator[UpperEntry]:
-        below = _lstat(os.path.join(self._root, name))
+        below = self._below(name)
         mode = status.st_mode
-        if stat.S_ISCHR(mode) and status.st_rdev == 0:
+        if is_whiteout(status):
             yield from self._deleted(name)
             return
         if below is not None and stat.S_IFMT(below.st_mode) != stat.S_IFMT(mode):
@@ -158,11 +151,11 @@ class UpperFolder:
         else:
             yield from self._mode(name, status)
             # What an opaque folder contains hides everything of the project, too.
-            opaque = opaque or _is_opaque(os.path.join(self._upper, name))
+            opaque = opaque or is_opaque(os.path.join(self._upper, name))
         yield from self._folder(name, opaque=opaque and below is not None)
 
     def _mode(self, name: str, status: os.stat_result) -> Iterator[UpperEntry]:
-        below = _lstat(os.path.join(self._root, name))
+        below = self._below(name)
         if below is not None and stat.S_IMODE(below.st_mode) != stat.S_IMODE(status.st_mode):
             yield self._made(name, MODE, status, below)
 
@@ -198,8 +191,26 @@ class UpperFolder:
         else:
             self._skip(name, f"deleted {_kind(status.st_mode)}")
 
+    def _below(self, name: str) -> os.stat_result | None:
+        """Return the status of an entry of the project; ``None`` if there is none."""
+        found = (_lstat(os.path.join(layer, name)) for layer in self._layers)
+        return next((status for status in found if status is not None), None)
+
     def _skip(self, name: str, reason: str) -> None:
         self.skipped.append(f"{name} ({reason})")
+
+
+def restore_order(times: Mapping[str, int]) -> None:
+    """Make files of the project newer than those that were changed before them; blocks."""
+    newest, last = 0, 0
+    for time, path in sorted((time, path) for path, time in times.items()):
+        current = _lstat(path)
+        if not _is_file(current):
+            continue
+        modified = max(current.st_mtime_ns, newest + (STEP if time > last else 0))
+        if modified > current.st_mtime_ns:
+            os.utime(path, ns=(current.st_atime_ns, modified), follow_symlinks=False)
+        newest, last = modified, time
 
 
 def _lstat(path: str) -> os.stat_result | None:
@@ -220,7 +231,13 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _is_opaque(path: str) -> bool:
+def is_whiteout(status: os.stat_result) -> bool:
+    """Whether an entry of an upper folder says that the one below was deleted."""
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+
+
+def is_opaque(path: str) -> bool:
+    """Whether a folder of an upper folder hides the one below."""
     try:
         return os.getxattr(path, OPAQUE, follow_symlinks=False) == b"y"
     except OSError:

@@ -7,7 +7,7 @@ was changed stays in the upper folder when the server ends, until it is applied 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,15 +15,19 @@ from dataclasses import replace
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.workspace import Command, ProcessResult, SandboxSetting, Workspace
-from agentchat.workspace.overlay.bubblewrap import find_bubblewrap
-from agentchat.workspace.overlay.changes import OverlayChanges, format_size
-from agentchat.workspace.overlay.launcher import OverlayLauncher, why_impossible
+from agentchat.workspace.overlay.changes import OverlayChanges
+from agentchat.workspace.overlay.client import NamespaceClient
+from agentchat.workspace.overlay.launcher import (
+    OverlayLauncher,
+    environment_inside,
+    why_impossible,
+)
+from agentchat.workspace.overlay.secret_files import SecretFiles
 from agentchat.workspace.process.sandbox import OFF
 from agentchat.workspace.remote.client import WorkspaceClient
 from agentchat.workspace.remote.workspace import RemoteWorkspace
 
-QUOTA_SECONDS = 0.5
-"""Time between two looks at the size of the upper folder while a command runs."""
+FREE = " Remove files, or discard the changes."
 
 
 class OverlayWorkspace(RemoteWorkspace):
@@ -33,7 +37,6 @@ class OverlayWorkspace(RemoteWorkspace):
         launcher: starts its server; ``launcher.folder`` keeps the changes.
         project: the workspace below, with the user's buffers.
         protected: folders that are protected with all their content.
-        find_bubblewrap: returns the program that is tried first, if there is one.
     """
 
     def __init__(
@@ -41,16 +44,14 @@ class OverlayWorkspace(RemoteWorkspace):
         launcher: OverlayLauncher,
         project: Workspace,
         protected: Sequence[str] = (),
-        find_bubblewrap: Callable[[], str] = find_bubblewrap,
     ) -> None:
         super().__init__(launcher, protected)
-        self._find_bubblewrap = find_bubblewrap
         self._overlay = launcher
         self._project = project
         self._lock = asyncio.Lock()
         self._began: int | None = None
-        self.on_trial = False
-        """Whether what it holds is of a command that the user did not accept yet."""
+        self._commands: NamespaceClient | None = None
+        self._secrets = SecretFiles(launcher.root)
         upper = str(launcher.folder.upper)
         self.changes = OverlayChanges(launcher.root, upper, project.read)
         self.confinement = NoSandbox()
@@ -77,76 +78,56 @@ class OverlayWorkspace(RemoteWorkspace):
         return why_impossible(self._overlay.root, self._overlay.folder.path)
 
     async def _start(self) -> WorkspaceClient:
-        program = await asyncio.to_thread(self._find_bubblewrap)
-        if program:
-            with contextlib.suppress(Unreachable):
-                return await self._start_by(program)
-        return await self._start_by("")
-
-    async def _start_by(self, bubblewrap: str) -> WorkspaceClient:
-        self._use(replace(self._overlay, bubblewrap=bubblewrap))
         try:
             await asyncio.to_thread(self._overlay.folder.prepare, self._overlay.root)
         except OSError as error:
             reason = f"{error.strerror or error}: {error.filename}"
             raise Unreachable(f"No overlay works here ({reason}).") from error
-        return await super()._start()
+        await self._close_commands()
+        here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._commands = NamespaceClient(here)
+        with there:
+            launcher = replace(self._overlay, connection=there.fileno())
+            return await self._start_by(launcher, pass_fds=(there.fileno(),))
 
-    def _use(self, launcher: OverlayLauncher) -> None:
-        self._launcher = self._overlay = launcher
+    async def _connect_commands(self) -> NamespaceClient:
+        if self._commands is not None and not self._commands.alive:
+            await self.disconnect()
+        await self._connect()
+        assert self._commands is not None
+        return self._commands
 
-    @property
-    def way(self) -> str:
-        """How the last server was started, for the user."""
-        program = self._overlay.bubblewrap
-        return f"bubblewrap, {program}" if program else "user and mount namespaces of Linux"
+    async def disconnect(self) -> None:
+        """End the server and all that runs in the overlay; the next call starts it again."""
+        await super().disconnect()
+        await self._close_commands()
+
+    async def _close_commands(self) -> None:
+        if self._commands is not None:
+            await self._commands.close()
+            self._commands = None
 
     async def run(
         self, command: Command, on_output: Callable[[bytes], None] | None = None
     ) -> ProcessResult:
-        """Run a program in the overlay; raises ToolError if the changes exceed the quota.
+        """Run a program in the overlay; raises ToolError if a limit stopped it.
 
-        A program of the plugin runs there, too: it must see the same files.
+        A program of the plugin sees the same files as its tools do.
         """
-        if command.network != self._overlay.network and not command.own:
-            await self._set_network(command.network)
-        if not command.own:
-            self._began = time.time_ns()
-        inside = replace(command, own=False, confine=False)
-        running = asyncio.ensure_future(super().run(inside, on_output))
-        watching = asyncio.ensure_future(self._wait_until_full())
-        try:
-            await asyncio.wait({running, watching}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            watching.cancel()
-            if not running.done():
-                running.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait({running})
-        if running.cancelled():
-            raise ToolError(self._full())
-        return running.result()
-
-    async def _wait_until_full(self) -> None:
-        """Return when the changes exceed the quota."""
-        size, seconds = 0, 0.0
-        while size <= self._overlay.quota:
-            # A look takes long where there is much to look at: most of the time, do not.
-            await asyncio.sleep(max(QUOTA_SECONDS, 10 * seconds))
-            began = time.monotonic()
-            size = await asyncio.to_thread(self.changes.size)
-            seconds = time.monotonic() - began
-
-    def _full(self) -> str:
-        return (
-            f"The command was stopped: the staged changes exceed {format_size(self._overlay.quota)}"
-            " (stage.quota_mb). Remove files, or discard the changes."
-        )
-
-    async def _set_network(self, network: bool) -> None:
-        """Start another server, with or without network: namespaces cannot be changed."""
-        await self.disconnect()
-        self._use(replace(self._overlay, network=network))
+        if command.own:
+            # By its name it is looked up and prepared there; a path is one of the plugin.
+            own = "/" not in command.argv[0]
+            return await super().run(replace(command, confine=False, own=own), on_output)
+        commands = await self._connect_commands()
+        self._began = time.time_ns()
+        inside = replace(command, env=environment_inside(command.env, self._overlay.home))
+        hidden = {"hidden": await asyncio.to_thread(self._secrets.find)}
+        limits = self._overlay.limits
+        ended = await commands.run(inside, hidden, limits, on_output, self.changes.size)
+        if ended.stopped:
+            advice = FREE if ended.stopped == "quota" else ""
+            raise ToolError(limits.explain(ended.stopped) + advice)
+        return ended.result
 
     async def sync(self) -> None:
         """Write the texts of unsaved buffers into the overlay, unless the agent changed the file.
@@ -194,11 +175,11 @@ class OverlayWorkspace(RemoteWorkspace):
             await self.disconnect()
             await asyncio.to_thread(self._overlay.folder.clear)
             self.changes.forget()
-            self.on_trial = False
 
     async def close(self) -> None:
         """End the server; remove the folder, unless it holds changes to offer again."""
         await super().close()
+        await self._close_commands()
         folder = self._overlay.folder
         if await self._has_staged_nothing():
             await asyncio.to_thread(folder.remove)

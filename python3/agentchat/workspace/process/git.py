@@ -49,7 +49,9 @@ HARDENED = {
 }
 """Variables of a call in a git folder of the plugin."""
 
-QUESTION = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+QUIET = {"core.fsmonitor": "false", "core.hookspath": os.devnull}
+"""Settings of a question to the repository."""
+QUESTION = tuple(word for name, value in QUIET.items() for word in ("-c", f"{name}={value}"))
 ASKING = {name: HARDENED[name] for name in HARDENED if not name.startswith("GIT_CONFIG_")}
 """Variables of a question to the repository: where it is safe is in the user's settings."""
 
@@ -103,11 +105,13 @@ def read_settings(program: str, cwd: str, environment: Mapping[str, str]) -> lis
     settings = []
     for scope, origin, pair in zip(fields, fields, fields, strict=False):
         name, _, value = pair.partition("\n")
+        if scope == "command" and QUIET.get(name.lower()) == value:
+            continue  # the question's own
         settings.append(Setting(scope, origin.removeprefix("file:"), name.lower(), value))
     return settings
 
 
-def _check_place(found: Repository, cwd: str) -> None:
+def check_place(found: Repository, cwd: str) -> None:
     """Raise ToolError if the settings claim files elsewhere, as ``core.worktree`` can."""
     folder = os.path.realpath(cwd)
     while not os.path.lexists(os.path.join(folder, ".git")) and folder != "/":
@@ -120,7 +124,10 @@ def find_repository(program: str, cwd: str, environment: Mapping[str, str]) -> R
     """Return the repository of a folder; raises ToolError if there is none."""
     words = ("rev-parse", "--path-format=absolute", "--show-object-format")
     answer = ask(program, cwd, environment, *words, "--git-dir", "--git-common-dir")
-    object_format, folder, common = os.fsdecode(answer).splitlines()[:3]
+    lines = os.fsdecode(answer).splitlines()
+    if len(lines) != 3:
+        raise ToolError("git does not say where the repository is.")
+    object_format, folder, common = lines
     return Repository(
         folder=folder,
         common=common,
@@ -147,7 +154,7 @@ def repository(program: str, cwd: str, environment: Mapping[str, str]) -> Iterat
     found = find_repository(program, cwd, environment)
     if not found.worktree:
         raise ToolError("this is a repository without files.")
-    _check_place(found, cwd)
+    check_place(found, cwd)
     settings = read_settings(program, cwd, environment)
     with tempfile.TemporaryDirectory(prefix="agentchat-git-") as folder:
         _make_folder(Path(folder), found, settings)

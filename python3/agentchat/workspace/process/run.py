@@ -126,7 +126,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> ProcessRes
     out = Capture(command.capture, command.overflow)
     err = Capture(CHUNK)
     exited = _watch(process, loop)
-    pipes = [_Pipe(loop, process.stdout, out, on_output), _Pipe(loop, process.stderr, err)]
+    pipes = [Pipe(loop, process.stdout, out, on_output), Pipe(loop, process.stderr, err)]
     try:
         exited_in_time = await _wait_for_exit(process, exited, command.timeout)
     finally:
@@ -152,7 +152,7 @@ def start_process(command: Command) -> subprocess.Popen[bytes]:
     if not os.path.isdir(command.cwd):
         raise ToolError(f"Working directory not found: {command.cwd}. Nothing was run.")
     try:
-        with _input(command.stdin) as stdin:
+        with open_input(command.stdin) as stdin:
             return subprocess.Popen(
                 command.argv,
                 cwd=command.cwd,
@@ -169,10 +169,11 @@ def start_process(command: Command) -> subprocess.Popen[bytes]:
 
 
 @contextlib.contextmanager
-def _input(data: bytes | None) -> Iterator[int | IO[bytes]]:
+def open_input(data: bytes | None) -> Iterator[IO[bytes]]:
     """Yield the input of a program: nothing or an unnamed file, never the input of the host."""
     if data is None:
-        yield subprocess.DEVNULL
+        with open(os.devnull, "rb") as nothing:
+            yield nothing
         return
     with tempfile.TemporaryFile() as file:
         file.write(data)
@@ -235,7 +236,7 @@ def kill_group(group: int, number: int = signal.SIGKILL) -> None:
         os.killpg(group, number)
 
 
-class _Pipe:
+class Pipe:
     """Reads the output of a program as it comes, without blocking."""
 
     def __init__(

@@ -58,8 +58,11 @@ class WorkspaceClient:
         seconds: float,
         cwd: str = "/",
         prelude: bytes = b"",
+        pass_fds: Sequence[int] = (),
     ) -> WorkspaceClient:
         """Start a server with a command that runs in ``cwd`` and reads ``prelude`` first.
+
+        ``pass_fds`` are open files that it inherits by their numbers.
 
         Raises:
             OSError: the program cannot be run.
@@ -72,6 +75,7 @@ class WorkspaceClient:
             stderr=subprocess.PIPE,
             env=None if environment is None else dict(environment),
             cwd=cwd,
+            pass_fds=pass_fds,
             start_new_session=True,
         )
         client = cls(process)
@@ -124,6 +128,8 @@ class WorkspaceClient:
             self._stdin.close()
         await self._tasks.cancel()
         await self._wait()
+        if self._peer is None:  # cancelled while it started: nobody else closes it
+            self._stdout.close()
         run.WATCHDOG.remove(self._process.pid)
 
     def _greet(self, code: bytes) -> None:

@@ -12,6 +12,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentchat.core.errors import ToolError, Unreachable
+from agentchat.core.shell.operands import CommandSurvey, CommandWords
+from agentchat.core.shell.parse import LocatedOperand
 from agentchat.core.workspace import (
     AppliedFile,
     Command,
@@ -107,14 +109,18 @@ class RemoteWorkspace:
     async def close(self) -> None:
         """End the connection; the programs that run there are killed."""
         self._closed = True
-        if self._connecting is not None:
-            self._connecting.cancel()
-            await asyncio.gather(self._connecting, return_exceptions=True)
+        await self._stop_connecting()
         if self._client is not None:
             await self._client.close()
 
+    async def _stop_connecting(self) -> None:
+        if self._connecting is not None:
+            self._connecting.cancel()
+            await asyncio.gather(self._connecting, return_exceptions=True)
+
     async def disconnect(self) -> None:
-        """End the connection, if there is one; the next call connects again."""
+        """End the connection, or the attempt to connect; the next call connects again."""
+        await self._stop_connecting()
         client, self._client = self._client, None
         if client is not None:
             await client.close()
@@ -197,12 +203,20 @@ class RemoteWorkspace:
         variables: dict[str, str] = await self.request("environment")
         return variables
 
-    async def fingerprint(
-        self, commands: Sequence[Sequence[str]], command: str, cwd: str
-    ) -> tuple[str, ...]:
-        """Return a line for each file that decides what a shell command does in ``cwd``."""
-        lines = await self.request("fingerprint", commands=commands, command=command, cwd=cwd)
-        return tuple(lines)
+    async def repository_programs(self, cwd: str) -> Sequence[str]:
+        """Return what may run a program when a command uses git in ``cwd``."""
+        names: list[str] = await self.request("repository_programs", cwd=cwd)
+        return names
+
+    async def survey(
+        self, commands: Sequence[CommandWords], command: str, cwd: str
+    ) -> CommandSurvey:
+        """Return what a shell command names on disk that runs in ``cwd``."""
+        plain = [asdict(words) for words in commands]
+        fields = await self.request("survey", commands=plain, command=command, cwd=cwd)
+        operands = tuple(tuple(map(_operand, part)) for part in fields["operands"])
+        fingerprints = tuple(fields["fingerprints"])
+        return CommandSurvey(operands, fingerprints, fields["unfixed"])
 
     async def request(self, method: str, **params: Any) -> Any:
         """Send a request to the server; connects first if there is no connection."""
@@ -252,14 +266,17 @@ class RemoteWorkspace:
         return client
 
     async def _start(self) -> WorkspaceClient:
+        return await self._start_by(self._launcher)
+
+    async def _start_by(self, launcher: Launcher, pass_fds: Sequence[int] = ()) -> WorkspaceClient:
         try:
-            launcher = self._launcher
             return await WorkspaceClient.start(
                 launcher.argv(),
                 launcher.environment,
                 START_SECONDS,
                 cwd=launcher.cwd,
-                prelude=launcher.prelude,
+                prelude=await asyncio.to_thread(lambda: launcher.prelude),
+                pass_fds=pass_fds,
             )
         except OSError as error:
             raise Unreachable(launcher.explain_missing(error)) from error
@@ -304,6 +321,10 @@ class RemoteSandbox:
         """Find out whether a sandbox works there, unless the setting is ``off``."""
         if self.setting != OFF:
             self._description = str(await self._workspace.request("probe", setting=self.setting))
+
+
+def _operand(fields: Mapping[str, Any]) -> LocatedOperand:
+    return LocatedOperand(**{**fields, "below": tuple(fields["below"])})
 
 
 def _call_both(first: OnProgress, second: OnProgress | None) -> OnProgress:

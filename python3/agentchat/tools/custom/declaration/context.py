@@ -64,11 +64,46 @@ class CommandResult:
     output: str
 
 
+@frozen
+class StagedCallbacks:
+    """A preview that a function stages: its texts by name, and what resolves it."""
+
+    apply: Callable[..., Any]
+    reject: Callable[..., Any] | None
+    texts: Mapping[str, str]
+    details: Any
+    standing: bool = False
+
+
+class PluginCall:
+    """What a function may ask of the plugin. This one has none: it is for tests.
+
+    ``process.call_context.LinkedCall`` is the one in a worker.
+    """
+
+    def progress(self, text: str) -> None:
+        """Show a text."""
+
+    def stage(self, staged: StagedCallbacks) -> None:
+        """Stage a preview, or set the standing handler; raises ToolError."""
+        raise ToolError(NO_STORE)
+
+    def clear_standing(self) -> None:
+        """Remove the standing handler."""
+
+    def read(self, path: str, cwd: str) -> str:
+        """Return the text of a file; raises OSError or UnicodeDecodeError."""
+        with open(os.path.join(cwd, path), encoding="utf-8") as file:
+            return file.read()
+
+    def run(self, command: str, timeout: float | None) -> CommandResult:
+        """Run a shell command; raises ToolError."""
+        raise ToolError("Commands are unavailable for custom tools in this runtime.")
+
+
 @dataclass(frozen=True)
 class Context:
     """The call in which a function runs; ``Context(cwd=...)`` is one for tests.
-
-    ``server.CallContext`` does in a worker what needs the plugin.
 
     Args:
         cwd: the workspace of the chat, and the working directory of the call.
@@ -79,9 +114,12 @@ class Context:
     cwd: str = field(default_factory=os.getcwd)
     call_id: str = ""
     flags: Mapping[str, bool] = field(default_factory=dict)
+    _call: PluginCall = field(default_factory=PluginCall, repr=False, compare=False)
 
     def progress(self, text: object) -> None:
         """Show a line in the call's block; the model does not read it."""
+        line = str(text)
+        self._call.progress(line if line.endswith("\n") else f"{line}\n")
 
     def stage(
         self,
@@ -107,7 +145,8 @@ class Context:
         Raises:
             ToolError: nothing can resolve a preview here.
         """
-        raise ToolError(NO_STORE)
+        texts = {"label": str(label), "source": str(source), "text": str(preview)}
+        self._call.stage(StagedCallbacks(apply, reject, texts, plain(details, "stage")))
 
     def set_standing_resolve_handler(
         self,
@@ -126,18 +165,20 @@ class Context:
         Raises:
             ToolError: nothing can call ``resolve`` here.
         """
-        raise ToolError(NO_STORE)
+        texts = {"label": str(label), "source": str(source), "text": str(preview)}
+        details = plain(details, "set_standing_resolve_handler")
+        self._call.stage(StagedCallbacks(apply, reject, texts, details, standing=True))
 
     def clear_standing_resolve_handler(self) -> None:
         """Remove the standing handler, if there is one."""
+        self._call.clear_standing()
 
     def read(self, path: str) -> str:
         """Return the text of a file as the user sees it, with the changes of an unsaved buffer.
 
         Raises OSError or UnicodeDecodeError.
         """
-        with open(os.path.join(self.cwd, path), encoding="utf-8") as file:
-            return file.read()
+        return self._call.read(str(path), self.cwd)
 
     def run(self, command: str, timeout: float | None = None) -> CommandResult:
         """Run a shell command in the working directory; the end of the call kills it.
@@ -145,7 +186,7 @@ class Context:
         Raises:
             ToolError: it cannot start, or takes more than ``timeout`` seconds.
         """
-        raise ToolError("Commands are unavailable for custom tools in this runtime.")
+        return self._call.run(str(command), timeout)
 
 
 def result_of(value: Any, name: str) -> Result:

@@ -48,7 +48,7 @@ from agentchat.tools.custom.declaration.parameters import BoundFunction, bind
 from agentchat.tools.custom.declaration.processor import NAMES, ProcessorDefinition
 from agentchat.tools.custom.declaration.registration import NO_REGISTRAR, registering_with
 from agentchat.tools.custom.declaration.spec import ASKS, OVER, RESOURCES
-from agentchat.tools.custom.process.call_context import CallContext
+from agentchat.tools.custom.process.call_context import LinkedCall
 from agentchat.tools.custom.process.printing import PrintedBytes, Printer
 from agentchat.tools.trust import Source
 
@@ -296,17 +296,11 @@ class ToolServer:
         if not params["linked"]:
             yield Context(**fields)
             return
-        context = CallContext(
-            **fields,
-            _incoming=self._current,
-            _peer=self.peer,
-            _printer=self.printer,
-            _add_preview=self.add_preview,
-        )
+        call = LinkedCall(self._current, self.peer, self.printer, self.add_preview)
         try:
-            yield context
+            yield Context(**fields, _call=call)
         finally:
-            context.end()
+            call.end()
 
     def _parse(self, definition: Definition, arguments: Mapping[str, Any]) -> dict[str, Any]:
         try:
