@@ -216,6 +216,22 @@ LINES: dict[type, Callable[[Any], str]] = {
 """How a test reads a record in one short line; an empty one is left out."""
 
 
+def fail_on(journal: JournalWriter, kind: type, error: Exception) -> Callable[[], None]:
+    """Let records of one kind fail; return what ends that."""
+    add = journal.add
+
+    def fails(*records: r.Record, durable: bool = False) -> None:
+        if any(isinstance(record, kind) for record in records):
+            raise error
+        add(*records, durable=durable)
+
+    def works_again() -> None:
+        journal.add = add  # type: ignore[method-assign]
+
+    journal.add = fails  # type: ignore[method-assign]
+    return works_again
+
+
 class Scene:
     """One session of a chat that was given exactly these tools."""
 

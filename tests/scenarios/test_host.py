@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from tests.conftest import StartEditor, connected
 from tests.support import launch
@@ -248,7 +249,7 @@ def test_files_that_a_killed_host_left_half_changed_are_as_before(
     changes = [
         FileChange(str(file), data, b"new\n") for file, data in zip(files, before, strict=True)
     ]
-    journal.record_change_started("c", ChangeSet(tuple(changes)))
+    journal.add(r.ChangeStarted("c", journal.store(ChangeSet(tuple(changes)).parts)))
     journal.close()
     files[0].write_bytes(b"new\n")
     model_server.script(text("I am back."))

@@ -173,7 +173,7 @@ class ReplyStream:
             self._journal_progress()
 
     def _journal_progress(self) -> None:
-        self._journal.record_progress(self._text)
+        self._journal.add_progress(self._text)
         self._is_journaled = True
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(PROGRESS_SECONDS, self._end_interval)

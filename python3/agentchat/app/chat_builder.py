@@ -40,6 +40,7 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import View
 from agentchat.core.workspace import Workspace
+from agentchat.journal import records as r
 from agentchat.journal.ledger import UsageLedger
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection, environment_keys
@@ -118,7 +119,11 @@ class ChatBuilder:
         folder = self._state.folder
         journal = await asyncio.to_thread(JournalWriter.open, folder, self._uuid, keys)
         try:
-            journal.record_chat_opened(self._uuid, self._place, agent, agentchat.__version__)
+            journal.add(
+                r.ChatOpened(
+                    chat=self._uuid, cwd=self._place, model=agent, version=agentchat.__version__
+                )
+            )
             parts = self._connect(journal, tool_sources, agent, frontend)
             parts.session.set_sandbox(self._settings.sandbox)
             parts.session.restore()

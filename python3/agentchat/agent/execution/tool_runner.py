@@ -56,6 +56,7 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import IsolatedCall, ReadyCall
 from agentchat.core.turn.view import ToolBlock, View
 from agentchat.core.workspace import Workspace
+from agentchat.journal.entries import undo_record
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.overlay.isolation import Isolation
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
@@ -346,7 +347,7 @@ class ToolRunner:
             async with asyncio.timeout(HOOK_SECONDS):
                 undo = await asyncio.to_thread(hook, call.arguments, result)
             if undo is not None:
-                self._journal.record_undo_offered(call.call.id, undo)
+                self._journal.add(undo_record(call.call.id, undo))
         except Exception:
             log.exception("the undo hook of %s failed", call.tool.name)
 

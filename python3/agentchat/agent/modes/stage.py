@@ -63,6 +63,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import View
 from agentchat.core.workspace import FileTarget, Workspace
+from agentchat.journal.entries import response_record
 from agentchat.journal.writer import JournalWriter
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.workspace.overlay.changes import IGNORED, is_privileged
@@ -286,7 +287,7 @@ class Stage:
         text = "\n".join((CONSENT, "", *lines))
         question = make_question(self._chat, STAGE, f"Apply {number}, too?", text)
         response = await self._approvals.ask(question)
-        self._journal.record_response(question, response)
+        self._journal.add(response_record(question, response))
         if response.choice not in ("accept", "always"):
             raise ToolError(NOT_APPLIED)
 
