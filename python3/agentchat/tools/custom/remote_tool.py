@@ -147,12 +147,13 @@ class RemoteTool:
     def _metadata(self) -> Metadata:
         spec = self.spec
         declared = {"permission_class": CUSTOM, **spec.metadata}
-        kind, is_command = declared["permission_class"], all(s is not None for s in spec.steps)
-        if kind == "readonly":
+        if declared["permission_class"] == "readonly":
             declared["read_only"] = True
-        # Its commands run where those of ``bash`` do, and nothing else of it runs.
-        confined = kind == "bash" and is_command
-        return Metadata(aliases=spec.aliases, confined=confined, **declared)
+        # Functions run in a worker, which no overlay confines.
+        only_commands = not (spec.hooks or any(step is None for step in spec.steps))
+        return Metadata(
+            aliases=spec.aliases, confined=only_commands, runs_commands=only_commands, **declared
+        )
 
     def _describe(self, environment: Environment) -> str:
         """Return the description for this chat: what the function says first, as long as it lives.
