@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
-from agentchat.core.globs import escape_glob, matches_path
+from agentchat.core.globs import GlobError, compile_glob, escape_glob, matches_path
 from agentchat.core.shell.covers import why_not_covered
 from agentchat.core.shell.parse import Part, Script, candidate_words
 from agentchat.core.tools.call import CallTarget, ValidCall
@@ -135,12 +135,7 @@ def parse_rule(item: Any, source: str = "") -> Rule:
         isinstance(words, (list, tuple)) and words and all(isinstance(w, str) and w for w in words)
     ):
         raise UserError('words must be a list of strings like { "git", "status" }.')
-    for name in ("tool", "path", "server", "host"):
-        if not isinstance(item.get(name), (str, type(None))) or item.get(name) == "":
-            raise UserError(f"{name} must be a string that is not empty.")
-    for name in ("readonly", "isolated"):
-        if not isinstance(item.get(name), (bool, type(None))):
-            raise UserError(f"{name} must be true or false.")
+    _check_values(item)
     if item.get("isolated") and action != "allow":
         raise UserError('isolated is for rules with action = "allow".')
     return Rule(
@@ -154,6 +149,18 @@ def parse_rule(item: Any, source: str = "") -> Rule:
         host=canonical_pattern(item["host"]) if item.get("host") is not None else None,
         source=source,
     )
+
+
+def _check_values(item: Mapping[str, Any]) -> None:
+    """Raise UserError if a text, a glob or a flag of a rule is none."""
+    for name in ("tool", "path", "server", "host"):
+        if not isinstance(item.get(name), (str, type(None))) or item.get(name) == "":
+            raise UserError(f"{name} must be a string that is not empty.")
+    for name in ("readonly", "isolated"):
+        if not isinstance(item.get(name), (bool, type(None))):
+            raise UserError(f"{name} must be true or false.")
+    if item.get("path") is not None:
+        compile_glob(item["path"])
 
 
 def refusing_rule(
@@ -339,7 +346,10 @@ def _continues(command: Sequence[str], start: int, words: tuple[str, ...]) -> bo
 
 def _is_glob_of(word: str, program: str) -> bool:
     name = word.rpartition("/")[2]
-    return any(mark in name for mark in "*?[") and matches_path(name, program)
+    try:
+        return any(mark in name for mark in "*?[") and matches_path(name, program)
+    except GlobError:
+        return True
 
 
 def suggest_rules(call: ValidCall, target: CallTarget) -> tuple[dict[str, Any], ...]:
