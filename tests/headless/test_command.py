@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from agentchat.app.state import State
 from agentchat.app.unattended_chat import open_chat
 from agentchat.headless.command import main
 from agentchat.headless.output import TextView
+from agentchat.journal import records as r
 from agentchat.journal.index import list_saved_chats
 from agentchat.journal.records import TurnFinished
 from agentchat.journal.writer import JournalWriter
@@ -102,7 +104,7 @@ async def test_a_chat_whose_model_has_no_key_any_more_goes_on_with_the_configure
 ) -> None:
     state = State(tmp_path / "state")
     with closing(JournalWriter.open(state.folder, "saved")) as journal:
-        journal.record_model("mistral", "devstral")
+        journal.add(r.ModelChosen("mistral", "devstral"))
     settings = read_settings({"model": {"base_url": "http://127.0.0.1:9/v1", "name": "mine"}})
     view = TextView(io.StringIO(), err := io.StringIO())
     chat = await open_chat("saved", str(workspace), settings, state, view)
@@ -344,3 +346,15 @@ def test_text_from_a_pipe_is_data_and_mentions_read_no_secrets(
     assert model_server.requests[1].last == "see #file:.env and #file:../beside.txt"
     assert "Nothing is attached for #file:.env: Denied" in err
     assert "Nothing is attached for #file:../beside.txt: Denied" in err
+
+
+def test_nothing_of_a_model_reaches_the_terminal_as_a_sequence(
+    home: Home, model_server: ModelServer
+) -> None:
+    hostile = "".join(map(chr, (*range(1, 9), *range(11, 32), *range(127, 160))))
+    for options in ((), ("--json",)):
+        bad = calls(call(f"x{hostile}", {"path": hostile}, "c1"))
+        model_server.script(bad, text(f"Yes {hostile}\u2764\ufe0f."))
+        _, out, err = home.run(*options, "go")
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", out + err)
+        assert options or "\u2764\ufe0f." in out

@@ -2,6 +2,7 @@
 --- exits. The exit code says how it ended.
 local actions = require('agentchat.chat.actions')
 local messages = require('agentchat.transcript.messages')
+local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
 local settings = require('agentchat.config.settings')
 
@@ -102,7 +103,7 @@ function M.run(send)
   end
   vim.api.nvim_del_augroup_by_id(group)
   vim.wait(50, function() return false end) -- notifications are shown a moment later
-  io.stdout:write(answer(chat))
+  io.stdout:write(notify.printable(answer(chat)))
   exit(code_of(chat, reason), vim.v.argv)
 end
 

@@ -43,7 +43,7 @@ local running_step
 local function is_headless() return #vim.api.nvim_list_uis() == 0 end
 
 local function report(text)
-  if is_headless() then return io.stdout:write('agentchat: ', text, '\n') end
+  if is_headless() then return io.stdout:write('agentchat: ', notify.printable(text), '\n') end
   notify.info(text)
 end
 

@@ -27,6 +27,7 @@ from agentchat.app.state import find_state
 from agentchat.app.unattended_chat import UnattendedChat, open_chat
 from agentchat.core.errors import UserError
 from agentchat.core.permissions.policy import MODES, PLANNING, parse_mode
+from agentchat.core.text import escape_control_characters
 from agentchat.core.tools.tool import Tool
 from agentchat.headless.output import JsonView, PrintingView, TextView
 from agentchat.headless.settings_file import read_settings_file
@@ -59,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         cwd = options.cwd.resolve(strict=True)
     except (UserError, OSError) as error:
-        sys.stderr.write(f"agentchat: {error}\n")
+        sys.stderr.write(escape_control_characters(f"agentchat: {error}\n"))
         return FAILED
     try:
         code = asyncio.run(_run(prompt, settings, str(cwd), options, view))
