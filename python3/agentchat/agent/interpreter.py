@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments, with_diff
+from agentchat.agent.execution.steps import parse_arguments
+from agentchat.agent.execution.tool_runner import ToolRunner, with_diff
 from agentchat.agent.message_queue import MessageQueue
 from agentchat.agent.modes.stage import Stage
 from agentchat.agent.permissions.approvals import Approvals
