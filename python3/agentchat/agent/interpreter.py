@@ -48,7 +48,7 @@ STOP_SECONDS = 1.0
 
 SUMMARIZING = "summarising the older part of this chat"
 
-ENDING = (e.Record, e.TearDown, e.ForgetIsolated, e.EndStage)
+ENDING = (e.Record, e.TearDown, e.EndStage)
 """The effects that are performed whatever else stops."""
 
 LEAST_SECONDS = 0.05
@@ -126,7 +126,6 @@ class Interpreter:
         """Bring to its end what the plan has not."""
         for call in list(self._set_up_calls.values()):
             await self._tear_down(call)
-        await self._runner.forget_isolated()
         await self._stage.end()
         self._started_ids.clear()
 
@@ -241,11 +240,9 @@ class Interpreter:
             case e.EndStage():
                 return await self._stage.end()
             case e.RunIsolated():
-                return await self._run_isolated(effect.ready)
+                return await self._run_isolated(effect)
             case e.ApplyIsolated():
                 return await self._apply_isolated(effect)
-            case e.ForgetIsolated():
-                return await self._runner.forget_isolated()
         raise TypeError(f"no effect: {effect!r}")
 
     # --- effects ----------------------------------------------------------------------------------
@@ -334,10 +331,11 @@ class Interpreter:
         self._journal.add(r.CallFinished(result.call_id, result.status.value))
         return result
 
-    async def _run_isolated(self, ready: e.ReadyCall) -> e.IsolatedCall:
-        call = ready.call
-        self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
-        return await self._runner.run_isolated(ready)
+    async def _run_isolated(self, effect: e.RunIsolated) -> e.IsolatedCall:
+        call = effect.ready.call
+        if effect.shown:
+            self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
+        return await self._runner.run_isolated(effect.ready, shown=effect.shown)
 
     async def _apply_isolated(self, effect: e.ApplyIsolated) -> ToolResult:
         self._journal.add(*start_records(effect.ready), durable=has_own_effect(effect.ready))
