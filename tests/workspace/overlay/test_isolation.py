@@ -280,6 +280,18 @@ async def test_secrets_of_the_project_cannot_be_opened_also_new_ones(isolated: I
     assert names(await isolated.run("rm -f .env; echo x > .env")) == {}
 
 
+async def test_git_takes_a_secret_that_it_knows_for_unchanged(isolated: Isolated) -> None:
+    key = isolated.project / "test.key"
+    key.write_text("sesame\n")
+    os.utime(key, (1, 1))  # git reads files that are as new as its index
+    begin_repository(isolated.project)
+    run = await isolated.run("git status --short; git diff; git add -A; git commit -am 2")
+    assert names(run) == {}
+    assert run.result.head == b"On branch main\nnothing to commit, working tree clean\n"
+    changed = await isolated.run("echo x > new; git add -A; git commit -qm 2; git show --stat")
+    assert b"1 file changed" in changed.result.head
+
+
 async def test_a_secret_that_a_command_makes_is_a_change(isolated: Isolated) -> None:
     assert names(await isolated.run("echo KEY=1 > .env.test")) == {".env.test": "A"}
 

@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,7 +119,7 @@ class Isolation:
         self._kept = KeptFiles(self._root, folder.path / "kept")
         self._secrets = SecretFiles(self._root)
         self._mounts: list[Mount] = []
-        self._hidden: list[Mount] = []
+        self._hidden: list[str] = []
         self._client: NamespaceClient | None = None
         self._lock = asyncio.Lock()
         self._number = 0
@@ -236,12 +236,12 @@ class Isolation:
         between = (run / "texts", self._kept.folder)
         layers = [str(folder) for folder in between if any(folder.iterdir())]
         stage = ("stage", self._root, layers, str(run / "upper"), str(run / "work"))
-        secrets = [("hide", path) for path in self._secrets.find()]
+        hidden = self._folder.hide([*self._hidden, *self._secrets.find()])
         return {
             "top": str(self._folder.path / "top"),
             "size": self._limits.temporary,
-            "mask": str(self._folder.path / "empty"),
-            "mounts": [*self._mounts, stage, *self._hidden, *secrets],
+            "masks": str(self._folder.masks),
+            "mounts": [*self._mounts, stage, *hidden],
         }
 
     async def _run(
@@ -300,7 +300,8 @@ class Isolation:
 
     def _is_hidden(self, path: str) -> bool:
         real = os.path.realpath(os.path.expanduser(path))
-        mounts: Iterable[Mount] = (*self._mounts, ("stage", self._root), *self._hidden)
+        hidden = (("hide", path) for path in self._hidden)
+        mounts = (*self._mounts, ("stage", self._root), *hidden)
         return os.path.lexists(real) and not is_visible(real, mounts)
 
     def _remove_later(self, run: Path) -> None:

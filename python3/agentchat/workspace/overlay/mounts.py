@@ -114,16 +114,16 @@ def list_mounts(sight: Sight) -> list[Mount]:
     return [*mounts, *(("file", path, text) for path, text in sight.files)]
 
 
-def list_hidden(sight: Sight) -> list[Mount]:
-    """Return the mounts that hide something of what the others show."""
+def list_hidden(sight: Sight) -> list[str]:
+    """Return what is to be hidden of what the mounts show."""
     hidden = _existing((*sight.hidden, *_unreadable("/etc")))
-    return [("hide", path) for path in hidden if path != sight.root]
+    return [path for path in hidden if path != sight.root]
 
 
-def is_visible(path: str, mounts: Iterable[Mount]) -> bool:
+def is_visible(path: str, mounts: Iterable[Sequence[object]]) -> bool:
     """Whether commands see what is at a path of this machine."""
-    around = [mount for mount in mounts if contains(mount[1], path)]
-    kind = max(around, key=lambda mount: len(mount[1]))[0] if around else ""
+    around = [mount for mount in mounts if contains(str(mount[1]), path)]
+    kind = max(around, key=lambda mount: len(str(mount[1])))[0] if around else ""
     return kind in ("show", "forget", "stage", "file", "link") or path.startswith(REPLACED)
 
 
