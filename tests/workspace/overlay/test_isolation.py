@@ -60,13 +60,15 @@ class Isolated:
         return run.result.head.decode()
 
 
-def open_isolated(project: Path, state: Path, home: Path, **more: object) -> Isolated:
+def open_isolated(
+    project: Path, state: Path, home: Path, path: str = os.environ["PATH"], **more: object
+) -> Isolated:
     workspace = UnsavedWorkspace(str(project))
     isolation = Isolation(
         workspace,
         OverlayFolder(state / "chat"),
         hidden=(str(state),),
-        variables={**os.environ, "HOME": str(home)},
+        variables={**os.environ, "HOME": str(home), "PATH": path},
         **more,  # type: ignore[arg-type]
     )
     return Isolated(project, state, workspace, isolation)

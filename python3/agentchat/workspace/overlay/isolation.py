@@ -299,7 +299,10 @@ class Isolation:
         return tuple(path for path, _ in zip(found, range(MOST_HIDDEN), strict=False))
 
     def _is_hidden(self, path: str) -> bool:
-        real = os.path.realpath(os.path.expanduser(path))
+        try:
+            real = os.path.realpath(os.path.expanduser(path))
+        except OSError:  # a link that nobody may read, like /proc/1/root
+            return False
         hidden = (("hide", path) for path in self._hidden)
         mounts = (*self._mounts, ("stage", self._root), *hidden)
         return os.path.lexists(real) and not is_visible(real, mounts)

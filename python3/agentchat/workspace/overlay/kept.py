@@ -170,7 +170,7 @@ class UpperWalk:
                 self.new.append(path)
 
     def _was_kept(self, entry: os.DirEntry[str], path: str) -> bool:
-        if entry.is_file() or entry.is_dir() or entry.is_symlink():
+        if entry.is_file(follow_symlinks=False) or entry.is_symlink() or _is_folder(entry):
             return False
         gone = not os.path.lexists(os.path.join(self._root, path))
         return gone and is_whiteout(entry.stat(follow_symlinks=False))

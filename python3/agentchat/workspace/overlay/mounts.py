@@ -15,6 +15,7 @@ link, file a symlink to a path; a file with a text
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -175,8 +176,12 @@ def _below(folder: str, names: Iterable[str]) -> list[str]:
 
 def _existing(paths: Iterable[str]) -> list[str]:
     """Return the real paths of those that exist, each once."""
-    real = (os.path.realpath(path) for path in paths)
-    return [path for path in dict.fromkeys(real) if os.path.exists(path)]
+    found = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            real = os.path.realpath(path, strict=True)
+            found.append(real)
+    return list(dict.fromkeys(found))
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
