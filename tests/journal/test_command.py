@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from agentchat.core.messages import UserText
 from agentchat.journal import records as r
 from agentchat.journal.__main__ import main
 from agentchat.journal.file import JournalFile
+from agentchat.journal.reader import read_records
+from agentchat.journal.undo_plan import read_contents
 
 MESSAGES = (r.ChatOpened("c", "/p"), r.TurnStarted(1), r.MessageRecorded(UserText("go on")))
 END = r.TurnFinished(1, "stop")
@@ -34,6 +37,39 @@ def test_a_whole_journal_is_printed(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main([str(path), "--json"]) == 0
     kinds = [json.loads(line)["kind"] for line in capsys.readouterr().out.splitlines()]
     assert kinds == ["opened", "turn_started", "said", "turn_finished"]
+
+
+def test_a_byte_that_was_changed_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = JournalFile.open(tmp_path, "c")
+    journal.append(*MESSAGES, END)
+    stored = journal.store(b"before the change")
+    journal.close()
+    assert main([str(journal.path), "--check"]) == 0
+    data = journal.path.read_bytes()
+    journal.path.write_bytes(data.replace(b"before", b"befort"))
+    assert main([str(journal.path), "--check"]) == 1
+    assert f"the bytes stored as {stored[:12]} were changed" in capsys.readouterr().err
+    assert read_contents(read_records(journal.path), {stored}) == {}
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--decisions",)])
+def test_nothing_of_a_journal_reaches_the_terminal_as_a_sequence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    hostile = "".join(map(chr, (*range(9), *range(11, 32), *range(127, 160)))) + "\udc9b"
+    said = r.MessageRecorded(UserText(f"a{hostile}b"))
+    call = r.CallStarted(f"c{hostile}", f"bash{hostile}")
+    path = a_journal(tmp_path, *MESSAGES, said, call, END)
+    main([str(path), *options])
+    shown = "".join(capsys.readouterr())
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", shown)
+    if options == ("--json",):
+        texts = [json.loads(line) for line in shown.splitlines() if line.startswith("{")]
+        assert any(
+            f"a{hostile}b" in str(each["message"]["text"]) for each in texts if "message" in each
+        )
 
 
 @pytest.mark.parametrize(

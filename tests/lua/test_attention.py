@@ -72,6 +72,7 @@ def test_a_text_cannot_end_the_sequence_of_the_terminal(
 ) -> None:
     alone.lua("vim.env.TMUX = ... ~= '' and ... or nil", tmux)
     assert alone.lua(f"return {REPORT}.sequence(...)", kind, "a;b\x1bc") == sequence
+    assert "\x9b" not in alone.lua(f"return {REPORT}.sequence(...)", kind, "a\x9bb")
 
 
 IN_TERMINAL = """

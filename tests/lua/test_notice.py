@@ -35,3 +35,10 @@ def test_a_wide_notice_changes_no_option_that_an_autocommand_sees(
     editor.wait_screen("…")
     assert editor.eval("g:seen") == []
     assert editor.eval("&messagesopt") == before
+
+
+def test_a_notice_holds_nothing_that_a_terminal_obeys(start_editor: StartEditor) -> None:
+    editor = start_editor(size=(60, 12))
+    hostile = "a\x1b]0;x\x07b\x9bc\x7fd\u200de\u2764\ufe0f"
+    editor.lua("require('agentchat.notify').info(...)", hostile)
+    assert editor.wait_notice("agentchat: a").startswith("agentchat: a ]0;x b<9b>c d")

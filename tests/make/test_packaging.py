@@ -90,5 +90,7 @@ def test_the_supported_pythons_are_the_same_everywhere() -> None:
         assert f"Python 3.{oldest} to 3.{newest}" in (ROOT / page).read_text(), page
     makefile = (ROOT / "Makefile").read_text()
     assert f"version_info < (3, {oldest})" in makefile
+    workflow = (ROOT / ".github/workflows/ci.yml").read_text()
     for minor in versions:
         assert f"python3.{minor}" in makefile
+        assert f'"3.{minor}"' in workflow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import sys
 from typing import Any
 
 import pytest
@@ -133,3 +134,23 @@ async def test_a_server_of_ones_own_costs_nothing(provider: str, server: ModelSe
     await model.close()
     assert reply.usage is not None
     assert reply.usage.cost == 0
+
+
+async def test_the_library_is_loaded_in_another_process_which_may_die() -> None:
+    code = (
+        "import asyncio, os, signal, sys\n"
+        "from agentchat.core.messages import Usage\n"
+        "from agentchat.models import prices\n"
+        "def cost():\n"
+        "    asked = prices.PriceList('openai', 'gpt-5').cost_of(Usage(prompt_tokens=1000))\n"
+        "    return asyncio.run(asked)\n"
+        "first = cost()\n"
+        "prices._process._running.kill()\n"
+        "prices._process._running.wait()\n"
+        "print(first > 0, cost() == first, 'genai_prices' in sys.modules)\n"
+    )
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, env={"PYTHONPATH": "python3"}
+    )
+    answer, _ = await child.communicate()
+    assert answer.split() == [b"True", b"True", b"False"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +17,7 @@ from agentchat.models.client import ModelClient
 from agentchat.models.protocols.openai_chat import OpenAIChatReader
 from agentchat.models.response.body import BodyReader
 from agentchat.models.response.reply import ReplyAssembly
+from agentchat.models.response.text_calls import WrittenCalls
 from tests.models.notation import C, F, T, Z
 from tests.models.requests import request, tool
 from tests.permissions import report
@@ -59,8 +61,14 @@ SHAPES = {
     "after reasoning": (f"<think>Read a.</think>\n<tool_call>{JSON}</tool_call>", [READ]),
 }
 
+
+TAGGED = {
+    name: shape
+    for name, shape in SHAPES.items()
+    if shape[0].startswith(("<", "[TOOL_CALLS]")) and name != "after reasoning"
+}
+
 TEXTS = {
-    "a sentence before": f"I read it.\n<tool_call>{JSON}</tool_call>",
     "a sentence after": f"<tool_call>{JSON}</tool_call>\nThat is how you call it.",
     "a tagged call in a fence": f"```\n<tool_call>{JSON}</tool_call>\n```",
     "a fence in a sentence": f"For example:\n```json\n{JSON}\n```",
@@ -120,6 +128,57 @@ def test_any_other_text_stays_text(text: str, size: int) -> None:
     assert reply.calls == ()
     assert reply.text == text
     assert "".join(p.text for p in pieces if isinstance(p, TextDelta)) == text
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+@pytest.mark.parametrize(("text", "calls"), TAGGED.values(), ids=TAGGED)
+def test_a_tagged_call_that_ends_an_answer_is_run_and_the_words_before_are_shown(
+    text: str, calls: list[tuple[str, object]], size: int
+) -> None:
+    assert len(TAGGED) == 10
+    before = "I will read it.\n\n```sh\ncat a\n```\n"
+    reply, pieces = assembled(before + text + "\n", size)
+    assert made(reply) == calls
+    assert reply.text == before
+    assert "".join(p.text for p in pieces if isinstance(p, TextDelta)) == before
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+@pytest.mark.parametrize("text", [text for text, _ in TAGGED.values()], ids=TAGGED)
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "I read it.\n{}\nThat is how you call it.",
+        "I read it:\n```\n{}\n```",
+        "I read it:\n~~~xml\n{}\n",
+        "First:\n{}\nthen\n{}",
+        "I read it: {}",
+        "> I read it.\n> {}",
+    ],
+)
+def test_a_tagged_call_elsewhere_in_an_answer_stays_text(frame: str, text: str, size: int) -> None:
+    written = frame.format(*[text] * frame.count("{}"))
+    reply, pieces = assembled(written, size)
+    assert reply.calls == ()
+    assert reply.text == written
+    assert "".join(p.text for p in pieces if isinstance(p, TextDelta)) == written
+
+
+def test_a_long_line_costs_linear_time_and_a_tag_in_it_counts() -> None:
+    written = WrittenCalls(TOOLS)
+    began = time.process_time()
+    shown = "".join(written.add("word") for _ in range(100_000))
+    assert time.process_time() - began < 5
+    shown += written.add(f" <tool_call>{JSON}</tool_call>\n<tool_call>{JSON}</tool_call>")
+    assert written.take(True) == ([], "")
+    assert shown.endswith(f"{JSON}</tool_call>")
+
+
+def test_words_behind_a_call_are_shown_as_they_come() -> None:
+    reader = BodyReader(OpenAIChatReader(ReplyAssembly(tools=TOOLS)))
+    reader.add(C(f"Look:\n<tool_call>{JSON}</tool_call>\n").encode())
+    assert reader.add(C("That").encode()) == [TextDelta(f"<tool_call>{JSON}</tool_call>\nThat")]
+    assert reader.add(C(" is it").encode()) == [TextDelta(" is it")]
 
 
 def test_a_call_in_a_stream_that_broke_stays_text() -> None:

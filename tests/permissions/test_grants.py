@@ -49,6 +49,36 @@ async def test_other_bytes_ask_where_the_answer_was_for_these(ground: Ground, co
     assert await Chat(ground.root, *allow("git status")).bash(command) == RUN
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        'x=1; sh "$PWD"/s ./s',
+        "cd src && make",
+        "pushd d; ./git-x",
+        "python3 -m this",
+        "make -C src",
+        "pytest src",
+        "sh *",
+        "awk -f src/../d/* f",
+        "$(cat f)",
+    ],
+)
+async def test_no_always_where_other_files_decide_what_a_command_does(
+    ground: Ground, command: str
+) -> None:
+    chat = Chat(ground.root)
+    assert await chat.bash(command) == ASK
+    assert chat.question.decision.scope is None
+
+
+@pytest.mark.parametrize("line", ["include x.mk", "-include x.mk", "  sinclude x.mk"])
+async def test_no_always_for_a_makefile_that_includes_others(ground: Ground, line: str) -> None:
+    (ground.root / "Makefile").write_text(f"all:\n\ttrue\n{line}\n")
+    chat = Chat(ground.root)
+    assert await chat.bash("make -n all") == ASK
+    assert chat.question.decision.scope is None
+
+
 async def test_a_program_that_is_another_file_now_asks(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +141,9 @@ async def test_no_file_becomes_the_program_of_a_rule_unasked(
         ("env sh ./s", "s"),
         ("python3 tool.py", "tool.py"),
         ("source ./s", "s"),
-        ('x=1; sh "$PWD"/s ./s', "s"),
+        ("awk -f s f", "s"),
+        ("sed -f s f", "s"),
+        ("awk -fs f", "s"),
     ],
 )
 async def test_what_the_command_runs_has_changed_so_it_asks(

@@ -307,6 +307,7 @@ def test_a_server_can_be_the_model_after_offline(
         '<tool_call>\n{"name": "read", "arguments": {"path": "notes.txt"\n</tool_call>',
         '{"name": "open_it", "parameters": {"path": "notes.txt"}}',
         '[TOOL_CALLS][{"name": "read", "arguments": ',
+        'I read it.\n<tool_call>{"name": "read", "arguments": {"path": "a"}}</tool_call>\nDone.',
     ],
 )
 def test_a_call_that_is_written_as_text_is_named_as_such(
@@ -318,6 +319,7 @@ def test_a_call_that_is_written_as_text_is_named_as_such(
 
 
 def test_an_answer_about_calls_is_no_call(chat: Chat, model_server: ModelServer) -> None:
-    model_server.script(text("Models write <tool_call>{…} there."))
+    fenced = "```\n<tool_call>{}</tool_call>\n```"
+    model_server.script(text(f"Models write <tool_call>{{…}} there.\n{fenced}\nSo."))
     chat.play("How do models call?")
     assert "as text" not in chat.transcript()

@@ -20,7 +20,9 @@ class LoginServer:
     """``tokens`` are the valid ones, which expire in ``expires_in`` seconds.
 
     ``clients`` asked for a token, ``issuer`` is sent back with the code. It
-    refuses the tokens that it gives out if it ``forgets`` them.
+    refuses the tokens that it gives out if it ``forgets`` them. ``about`` is where it says that its
+    login is described, ``login_base`` where that says the login is; ``asked`` are the paths of
+    requests. The tokens are for ``resource``.
     """
 
     def __init__(self) -> None:
@@ -33,6 +35,10 @@ class LoginServer:
         self.base = f"http://127.0.0.1:{self._http.server_port}"
         self.url = f"{self.base}/mcp"
         self.issuer = self.base
+        self.about = f"{self.base}/.well-known/oauth-protected-resource/mcp"
+        self.login_base = self.base
+        self.asked: list[str] = []
+        self.resource = self
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
 
     def close(self) -> None:
@@ -42,7 +48,7 @@ class LoginServer:
     def metadata(self, path: str) -> dict[str, Any] | None:
         """The documents by which a client finds out how to log in."""
         if path.startswith("/.well-known/oauth-protected-resource"):
-            return {"resource": self.url, "authorization_servers": [self.base]}
+            return {"resource": self.url, "authorization_servers": [self.login_base]}
         if path.startswith("/.well-known/oauth-authorization-server"):
             return {
                 "issuer": self.base,
@@ -62,7 +68,7 @@ class LoginServer:
         self.clients.append(form["client_id"])
         assert form["grant_type"] == "refresh_token" or form["code_verifier"]
         token = f"token-{len(self.grants)}"
-        self.tokens = set() if self.forgets else {token}
+        self.resource.tokens = set() if self.forgets else {token}
         return {
             "access_token": token,
             "token_type": "Bearer",
@@ -91,6 +97,7 @@ def answer(message: dict[str, Any]) -> dict[str, Any]:
 def _handler(server: LoginServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            server.asked.append(self.path)
             target = urlsplit(self.path)
             found = server.metadata(target.path)
             if found is not None:
@@ -104,6 +111,7 @@ def _handler(server: LoginServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
+            server.asked.append(self.path)
             if self.path == "/register":
                 self._send(201, {**json.loads(body), "client_id": "client"})
             elif self.path == "/token":
@@ -120,8 +128,8 @@ def _handler(server: LoginServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901
 
         def _answer(self, body: str) -> None:
             if self.headers["Authorization"] not in {f"Bearer {t}" for t in server.tokens}:
-                about = f"{server.base}/.well-known/oauth-protected-resource/mcp"
-                self._send(401, {}, **{"WWW-Authenticate": f'Bearer resource_metadata="{about}"'})
+                challenge = f'Bearer resource_metadata="{server.about}"'
+                self._send(401, {}, **{"WWW-Authenticate": challenge})
             else:
                 message = json.loads(body)
                 self._send(200 if "id" in message else 202, answer(message))

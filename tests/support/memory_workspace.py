@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
+from agentchat.core.shell.operands import CommandSurvey, CommandWords
 from agentchat.core.workspace import (
     AppliedFile,
     Command,
@@ -121,11 +122,11 @@ class MemoryWorkspace:
     async def repository_programs(self, cwd: str) -> Sequence[str]:
         return ()
 
-    async def fingerprint(
-        self, commands: Sequence[Sequence[str]], command: str, cwd: str
-    ) -> tuple[str, ...]:
+    async def survey(
+        self, commands: Sequence[CommandWords], command: str, cwd: str
+    ) -> CommandSurvey:
         """Return nothing: no command does anything here."""
-        return ()
+        return CommandSurvey(tuple(() for _ in commands))
 
 
 def _from(path: str, folder: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.shell.operands import CommandWords, Operand
 from agentchat.core.workspace import Command, DirectoryEntry, ProcessResult, Workspace, Zone
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
@@ -212,10 +213,23 @@ async def test_a_program_that_cannot_start_is_named(machine: World) -> None:
 
 async def test_what_a_command_runs_is_in_its_evidence(machine: World) -> None:
     workspace = machine.workspace
-    before = await workspace.fingerprint([["sh", "a"]], "sh a", workspace.root)
+    words = [CommandWords("sh", (Operand(1, "a", "other"),))]
+    before = (await workspace.survey(words, "sh a", workspace.root)).fingerprints
     assert any(line.startswith(machine.path("a")) for line in before)
     await workspace.apply(ChangeSet((machine.change("a", b"text\n", b"new\n"),)))
-    assert await workspace.fingerprint([["sh", "a"]], "sh a", workspace.root) != before
+    assert (await workspace.survey(words, "sh a", workspace.root)).fingerprints != before
+
+
+async def test_what_a_command_names_is_looked_up(machine: World) -> None:
+    survey = await machine.workspace.survey(
+        [CommandWords("cat", (Operand(1, "a", "reads"), Operand(2, ".env", "reads")))],
+        "cat a .env",
+        machine.workspace.root,
+    )
+    assert [(o.index, o.path, o.problem) for o in survey.operands[0]] == [
+        (1, "a", ""),
+        (2, ".env", "cat: .env is secret"),
+    ]
 
 
 async def test_programs_have_variables(machine: World) -> None:

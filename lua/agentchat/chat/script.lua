@@ -2,13 +2,29 @@
 --- exits. The exit code says how it ended.
 local actions = require('agentchat.chat.actions')
 local messages = require('agentchat.transcript.messages')
+local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
+local settings = require('agentchat.config.settings')
 
 local M = {}
 
 local LONGEST = 24 * 3600 * 1000
 local STOPPING = 5000 -- ms that a turn has to end after <C-c>
-local CODES = { stop = 0, error = 1, cancelled = 130 }
+local CODES = { stop = 0, error = 1, no_model = 2, all_denied = 3, cancelled = 130 }
+local OFFLINE = 'offline'
+-- Tools that change nothing.
+local HARMLESS = {
+  read = true,
+  grep = true,
+  find = true,
+  ls = true,
+  diagnostics = true,
+  todo = true,
+  ask = true,
+  fetch = true,
+  skill = true,
+  tool_search = true,
+}
 
 local function is_command(arg, before)
   local command = arg:match('^%+(.*)') or (before == '-c' and arg) or ''
@@ -42,6 +58,28 @@ local function exit(code, argv)
   if code ~= 0 or is_command(argv[#argv], argv[#argv - 1]) then vim.cmd.cquit({ count = code }) end
 end
 
+local function is_offline_unasked(chat)
+  local set = settings.get(chat.buf).model
+  return chat.status.model == OFFLINE and set.provider ~= OFFLINE and set.name ~= OFFLINE
+end
+
+--- Whether calls were denied, and no call ran that may have changed something.
+local function all_denied(chat)
+  local denied = false
+  for _, block in ipairs(chat.transcript.blocks) do
+    local ran = block.state == 'done' or block.state == 'failed'
+    if ran and block.tool and not HARMLESS[block.tool] then return false end
+    denied = denied or block.state == 'denied'
+  end
+  return denied
+end
+
+local function code_of(chat, reason)
+  if reason ~= 'stop' then return CODES[reason] or CODES.error end
+  if is_offline_unasked(chat) then return CODES.no_model end
+  return all_denied(chat) and CODES.all_denied or CODES.stop
+end
+
 --- Sends a prompt with `send`, waits for the end of the turn, prints it, and exits.
 ---@param send fun(): agentchat.Chat
 function M.run(send)
@@ -65,8 +103,8 @@ function M.run(send)
   end
   vim.api.nvim_del_augroup_by_id(group)
   vim.wait(50, function() return false end) -- notifications are shown a moment later
-  io.stdout:write(answer(chat))
-  exit(CODES[reason] or 1, vim.v.argv)
+  io.stdout:write(notify.printable(answer(chat)))
+  exit(code_of(chat, reason), vim.v.argv)
 end
 
 return M

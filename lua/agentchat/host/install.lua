@@ -30,6 +30,10 @@ local NETWORK = {
   'PIP_CERT',
   'PIP_PROXY',
   'PIP_CACHE_DIR',
+  'UV_DEFAULT_INDEX',
+  'UV_INDEX',
+  'UV_INDEX_URL',
+  'UV_CACHE_DIR',
 } -- stylua: ignore
 local VERSION = 'import sys; print("%d.%d" % sys.version_info[:2])'
 
@@ -39,7 +43,7 @@ local running_step
 local function is_headless() return #vim.api.nvim_list_uis() == 0 end
 
 local function report(text)
-  if is_headless() then return io.stdout:write('agentchat: ', text, '\n') end
+  if is_headless() then return io.stdout:write('agentchat: ', notify.printable(text), '\n') end
   notify.info(text)
 end
 
@@ -63,11 +67,23 @@ local function reason(done)
   return vim.trim(lines[1] or '') ~= '' and vim.trim(lines[1]) or ('exit %d'):format(done.code)
 end
 
-local function step(what, command)
+--- Reports that a step is over, with its seconds.
+local function report_time(what, began)
+  report(('%s: %.1f s'):format(what, (vim.uv.hrtime() - began) / 1e9))
+end
+
+--- Runs a step: a line says what is done, and one how long it took.
+---@param what string
+---@param commands string[][] each is tried if the one before fails
+local function step(what, commands)
   running_step = what
-  report(what)
-  local done = run(command)
-  if done.code ~= 0 then error(('%s failed: %s'):format(what, reason(done)), 0) end
+  if not is_headless() then report(what .. ' …') end
+  local began, done = vim.uv.hrtime(), nil
+  for _, command in ipairs(commands) do
+    done = run(command)
+    if done.code == 0 then return report_time(what, began) end
+  end
+  error(('%s failed: %s'):format(what, reason(done)), 0)
 end
 
 local function new_enough(version)
@@ -109,24 +125,48 @@ local function create(base)
   end
   vim.fn.mkdir(vim.fs.dirname(venv), 'p')
   if run({ base, '-m', 'venv', '--clear', venv }).code == 0 then return { inner, '-m', 'pip' } end
-  step('creating the environment', { base, '-m', 'venv', '--clear', '--without-pip', venv })
+  step('creating the environment', { { base, '-m', 'venv', '--clear', '--without-pip', venv } })
   return { base, '-m', 'pip', '--python', inner }
 end
+
+--- The command of uv, which is faster than pip and does not know its settings; nil where pip has some.
+local function find_uv()
+  local of_pip = vim
+    .iter(vim.fn.environ())
+    :any(function(name) return vim.startswith(name, 'PIP_') end)
+  return not of_pip and programs.find('uv') or nil
+end
+
+--- The ways to install the packages, the fastest first.
+local function installers(base)
+  local began = vim.uv.hrtime()
+  local pip = create(base)
+  report_time('environment', began)
+  local inner, uv = python.venv() .. '/bin/python', find_uv()
+  local wanted = { '--upgrade', '-r', python.root .. '/requirements.txt' }
+  local by_pip = vim.list_extend(vim.list_extend({}, pip), { 'install', '--quiet', '--no-input' })
+  local ways = { vim.list_extend(by_pip, wanted) }
+  local by_uv = { uv, 'pip', 'install', '--quiet', '--python', inner }
+  if uv then table.insert(ways, 1, vim.list_extend(by_uv, wanted)) end
+  return ways
+end
+
+--- Makes `:help agentchat` work where no plugin manager has.
+local function index_help() pcall(vim.cmd.helptags, vim.fs.joinpath(python.root, 'doc')) end
 
 local function install()
   local base, version = find_python()
   report(
     ('installing for Python %s into %s'):format(version, vim.fn.fnamemodify(python.venv(), ':~'))
   )
-  local pip = create(base)
-  local wanted = python.root .. '/requirements.txt'
-  local options = { 'install', '--quiet', '--no-input', '--upgrade', '-r', wanted }
-  step('installing packages', vim.list_extend(vim.list_extend({}, pip), options))
+  step('installing packages', installers(base))
   local inner = python.venv() .. '/bin/python'
-  local folders = { python.venv() .. '/lib', python.root .. '/python3' }
   -- Uncompiled, the packages take nearly twice as long to load. What does not compile is not used.
-  run(vim.list_extend({ inner, '-m', 'compileall', '-q', '-j', '0' }, folders))
-  step('checking', { inner, '-c', 'import pynvim, msgpack, pydantic' })
+  local compile = { inner, '-m', 'compileall', '-q', '-j', '0' }
+  vim.list_extend(compile, { python.venv() .. '/lib', python.root .. '/python3' })
+  step('compiling them', { compile, { inner, '-c', '' } })
+  step('checking', { { inner, '-c', 'import pynvim, msgpack, pydantic' } })
+  index_help()
 end
 
 local function finish(problem)

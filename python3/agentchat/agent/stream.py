@@ -33,6 +33,7 @@ from agentchat.core.model import (
     StoppedUsage,
     TextDelta,
 )
+from agentchat.core.permissions.isolation import ISOLATED
 from agentchat.core.text import clip, excerpt
 from agentchat.core.tools.tool import ShownArguments, Tool
 from agentchat.core.tools.toolset import Toolset
@@ -65,6 +66,12 @@ _WRITTEN_CALL = re.compile(
     re.VERBOSE,
 )
 """The beginning of a reply in the notations of a call that models are trained on."""
+
+_WRITTEN_LATER = re.compile(
+    r"^[ \t]*(?:<tool_?calls?>|<\|tool_calls?(?:_begin)?\|>|\[TOOL_CALLS\]|<function=\w)",
+    re.MULTILINE,
+)
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 
 STOPPED_TURN = "Stopped by you."
 """The mark in the chat where a turn was stopped."""
@@ -166,7 +173,7 @@ class ReplyStream:
             self._journal_progress()
 
     def _journal_progress(self) -> None:
-        self._journal.record_progress(self._text)
+        self._journal.add_progress(self._text)
         self._is_journaled = True
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(PROGRESS_SECONDS, self._end_interval)
@@ -253,7 +260,8 @@ def call_title(tool: Tool | None, call: CallDelta | ToolCall, *, is_partial: boo
 
 def result_block(result: ToolResult) -> ToolBlock:
     """Return the block of a call that has ended."""
-    block = ToolBlock(state=_STATES[result.status])
+    is_isolated = bool((result.details or {}).get(ISOLATED))
+    block = ToolBlock(state=_STATES[result.status], tag=ISOLATED if is_isolated else None)
     if result.diff:
         block = replace(block, diff=result.diff.split("\n"), counts=result.counts)
     text = result.text if result.display_text is None else result.display_text
@@ -344,7 +352,13 @@ def _note(reply: Reply) -> str:
         return "The model gave no answer."
     if reply.finish == "length":
         return "The answer was cut off by the length limit."
-    return UNPARSED_CALL if not reply.calls and _WRITTEN_CALL.match(reply.text) else ""
+    is_written = _WRITTEN_CALL.match(reply.text) or _WRITTEN_LATER.search(_unfenced(reply.text))
+    return UNPARSED_CALL if not reply.calls and is_written else ""
+
+
+def _unfenced(text: str) -> str:
+    """Return a text without its fenced blocks: what is in them is an example."""
+    return _FENCED.sub("", text)
 
 
 def _partial_object(arguments: str) -> dict[str, Any]:

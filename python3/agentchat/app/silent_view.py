@@ -32,6 +32,8 @@ class SilentView:
         self.answer = ""
         """The text of the newest reply."""
         self.denied: list[str] = []
+        self.ran: set[str] = set()
+        """The tools of calls that were run."""
         self._blocks: dict[str, ToolBlock] = {}
 
     def add_user_message(self, text: str) -> None:
@@ -74,6 +76,8 @@ class SilentView:
         block = self._blocks[call_id] = replace(known, **changed)
         if change.state == "denied":
             self.denied.append(f"{block.title or block.tool}: {' '.join(block.body or ())}")
+        elif change.state in ("done", "failed"):
+            self.ran.add(block.tool or "")
         if change.state in ENDS:
             self.report_call(call_id, block)
 

@@ -22,6 +22,16 @@ _HIDDEN = re.compile(
 _HIDDEN_OR_BREAK = re.compile(f"{_HIDDEN.pattern}|\n")
 
 
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""What a terminal may obey, C1 included; newline and tab aside. It takes no text to pieces, as
+escaping joiners and variation selectors would."""
+
+
+def escape_control_characters(text: str) -> str:
+    """Return the text with what a terminal may obey written like ``<U+001B>``."""
+    return _CONTROL.sub(lambda match: escape_character(match.group()), text)
+
+
 def has_hidden_characters(text: str) -> bool:
     """Whether the text contains a character that :func:`escape_hidden_characters` escapes."""
     return _HIDDEN.search(text) is not None

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.frozen import frozen
+from agentchat.core.shell.operands import CommandSurvey, CommandWords
 
 FileKind = Literal["file", "directory", "other"]
 SandboxSetting = Literal["off", "auto", "required"]
@@ -216,13 +217,13 @@ class Workspace(Protocol):
         Settings of the user's own files do not count.
         """
 
-    async def fingerprint(
-        self, commands: Sequence[Sequence[str]], command: str, cwd: str
-    ) -> tuple[str, ...]:
-        """Return a line for each file that decides what a shell command does in ``cwd``.
+    async def survey(
+        self, commands: Sequence[CommandWords], command: str, cwd: str
+    ) -> CommandSurvey:
+        """Return what a shell command names on disk that runs in ``cwd``.
 
-        ``commands`` are the words of each command it consists of. A file that changes changes
-        its line.
+        ``commands`` are the simple commands it consists of. A file that changes changes its
+        fingerprint.
         """
 
 
@@ -297,8 +298,8 @@ class WrappedWorkspace:
         """Return what may run a program when a command uses git in ``cwd``."""
         return await self._inner.repository_programs(cwd)
 
-    async def fingerprint(
-        self, commands: Sequence[Sequence[str]], command: str, cwd: str
-    ) -> tuple[str, ...]:
-        """Return a line for each file that decides what a shell command does in ``cwd``."""
-        return await self._inner.fingerprint(commands, command, cwd)
+    async def survey(
+        self, commands: Sequence[CommandWords], command: str, cwd: str
+    ) -> CommandSurvey:
+        """Return what a shell command names on disk that runs in ``cwd``."""
+        return await self._inner.survey(commands, command, cwd)

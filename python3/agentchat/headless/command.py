@@ -4,7 +4,9 @@ The rules, tools, modes and budgets are those of Neovim, and nobody can be asked
 ask is denied, and the message names the rule that would allow it. The chat is journaled where
 Neovim finds it, so ``:AgentHistory`` lists it.
 
-Exit codes: 0 the turn ended by itself, 1 it ended with an error, 2 wrong arguments, 130 stopped.
+Exit codes: 0 the turn ended by itself, 1 it ended with an error or the arguments are wrong, 2 no
+model was configured, so that the offline planner answered unasked, 3 every call that would have
+changed something was denied, 130 stopped.
 """
 
 from __future__ import annotations
@@ -18,19 +20,25 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from agentchat.app.settings import Settings, read_settings
 from agentchat.app.state import find_state
 from agentchat.app.unattended_chat import UnattendedChat, open_chat
 from agentchat.core.errors import UserError
-from agentchat.core.permissions.policy import MODES, parse_mode
+from agentchat.core.permissions.policy import MODES, PLANNING, parse_mode
+from agentchat.core.text import escape_control_characters
+from agentchat.core.tools.tool import Tool
 from agentchat.headless.output import JsonView, PrintingView, TextView
 from agentchat.headless.settings_file import read_settings_file
 from agentchat.journal.file import journal_path
 
-DONE, FAILED, USAGE, STOPPED = 0, 1, 2, 130
+DONE, FAILED, NO_MODEL, ALL_DENIED, STOPPED = 0, 1, 2, 3, 130
 STDIN = "-"
+OFFLINE_ANSWERED = (
+    "No model is configured, so the offline planner answered. Set one, see :help agentchat-models, "
+    "or ask for it with --model offline."
+)
 NO_PROMPT = 'no prompt: give one, as in python -m agentchat "why does test_cart fail?"'
 
 
@@ -52,8 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         cwd = options.cwd.resolve(strict=True)
     except (UserError, OSError) as error:
-        sys.stderr.write(f"agentchat: {error}\n")
-        return USAGE
+        sys.stderr.write(escape_control_characters(f"agentchat: {error}\n"))
+        return FAILED
     try:
         code = asyncio.run(_run(prompt, settings, str(cwd), options, view))
     except UserError as error:
@@ -120,7 +128,22 @@ async def _play(
             "denied": view.denied,
         }
     )
-    return {"stop": DONE, "cancelled": STOPPED}.get(reason, FAILED)
+    return _exit_code(reason, chat, view)
+
+
+def _exit_code(reason: str, chat: UnattendedChat, view: PrintingView) -> int:
+    if reason != "stop":
+        return STOPPED if reason == "cancelled" else FAILED
+    if chat.models.is_offline_unasked:
+        view.notify("warn", OFFLINE_ANSWERED)
+        return NO_MODEL
+    changing = any(_may_change(chat.chat.toolset.find(name)) for name in view.ran)
+    return ALL_DENIED if view.denied and not changing else DONE
+
+
+def _may_change(tool: Tool | None) -> bool:
+    """Whether a call of this tool may have changed something."""
+    return tool is None or not (tool.metadata.read_only or tool.name in PLANNING)
 
 
 def _read_prompt(words: Sequence[str]) -> Prompt:
@@ -142,12 +165,23 @@ def _with_options(given: Mapping[str, Any], options: argparse.Namespace) -> Sett
     return replace(settings, mode=parse_mode(options.mode)) if options.mode else settings
 
 
+class _Parser(argparse.ArgumentParser):
+    """Ends with 1 where the arguments are wrong: 2 says that no model was configured."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong and end the process."""
+        self.print_usage(sys.stderr)
+        self.exit(FAILED, f"{self.prog}: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m agentchat",
         description="Run one turn of the agent in the current directory, and print it.",
         epilog="What would ask is denied: allow it with a rule in .agentchat/rules.json. Exit "
-        "code: 0 the turn ended by itself, 1 with an error, 2 wrong arguments, 130 stopped. "
+        "code: 0 the turn ended by itself, 1 with an error, 2 no model was configured (ask for the "
+        "offline planner with --model offline), 3 every call that would change something was "
+        "denied, 130 stopped. "
         "Another command: python -m agentchat journal FILE.",
     )
     parser.add_argument("prompt", nargs="*", metavar="PROMPT", help="- is standard input")

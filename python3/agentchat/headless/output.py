@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from agentchat.app.silent_view import ENDS, SilentView
-from agentchat.core.text import escape_hidden_characters
+from agentchat.core.text import escape_control_characters, escape_hidden_characters
 from agentchat.core.turn.view import ToolBlock
 
 LONGEST_FAILURE = 12
@@ -29,11 +29,11 @@ class PrintingView(SilentView):
         self.on_closed: Callable[[], None] = lambda: None
 
     def write(self, stream: TextIO, text: str) -> None:
-        """Write a text immediately."""
+        """Write a text immediately; nothing in it is a sequence that a terminal obeys."""
         if self.is_closed:
             return
         try:
-            stream.write(text)
+            stream.write(escape_control_characters(text))
             stream.flush()
         except BrokenPipeError:
             self.is_closed = True

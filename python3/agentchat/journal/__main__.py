@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from agentchat.core.text import escape_control_characters
 from agentchat.journal import records as r
 from agentchat.journal.export import json_lines
 from agentchat.journal.log_text import render_log
-from agentchat.journal.reader import Scan, scan
+from agentchat.journal.reader import Scan, read_records, scan
+
+_UNESCAPED = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 WHOLE, DAMAGED, UNREADABLE = 0, 1, 2
 
@@ -34,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print(() if options.check else _lines(content, options))
     except BrokenPipeError:  # the reader has seen enough, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    problems = find_problems(content, size)
+    problems = [*find_problems(content, size), *find_damaged_contents(options.file)]
     return _report(problems, DAMAGED if problems else WHOLE)
 
 
@@ -50,6 +54,15 @@ def find_problems(content: Scan, size: int) -> list[str]:
     if unknown:
         problems.append(f"records of an unknown kind: {unknown}")
     return [*problems, *_missing_contents(content), *_without_end(content.records)]
+
+
+def find_damaged_contents(path: Path) -> list[str]:
+    """Return a line for each stored text of which a byte was changed."""
+    return [
+        f"the bytes stored as {record.sha256[:12]} were changed: their SHA-256 is another one"
+        for record in read_records(path)
+        if isinstance(record, r.ContentStored) and not record.is_whole
+    ]
 
 
 def _missing_contents(content: Scan) -> Iterator[str]:
@@ -87,20 +100,25 @@ def _without_end(records: Iterable[r.Record]) -> Iterator[str]:
 
 def _lines(content: Scan, options: argparse.Namespace) -> Iterable[str]:
     if options.json:
-        return json_lines(content.records)
+        return map(_ascii_controls, json_lines(content.records))
     return render_log(content.records, only_decisions=options.decisions)
 
 
 def _print(lines: Iterable[str]) -> None:
+    """Print lines in which nothing is a sequence that a terminal obeys."""
     for line in lines:
-        # A lone surrogate, from a file name that is no UTF-8, cannot be printed.
-        sys.stdout.write(line.encode("utf-8", "replace").decode() + "\n")
+        sys.stdout.write(escape_control_characters(line) + "\n")
     sys.stdout.flush()
+
+
+def _ascii_controls(line: str) -> str:
+    """Return a line of JSON with DEL and C1, which JSON allows as they are, as ``\\u009b``."""
+    return _UNESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", line)
 
 
 def _report(problems: Sequence[str], code: int) -> int:
     for problem in problems:
-        sys.stderr.write(f"agentchat.journal: {problem}\n")
+        sys.stderr.write(escape_control_characters(f"agentchat.journal: {problem}\n"))
     return code
 
 

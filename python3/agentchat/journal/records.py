@@ -50,6 +50,7 @@ fields that it does not know, so old and new versions read each other's journals
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
@@ -358,6 +359,11 @@ class ContentStored:
     data: bytes
     withheld: bool = False
     time: float = 0.0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the bytes are those that were stored."""
+        return self.withheld or hashlib.sha256(self.data).hexdigest() == self.sha256
 
 
 @frozen

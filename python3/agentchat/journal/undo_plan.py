@@ -163,11 +163,14 @@ def plan_restore(steps: Sequence[FileStep], current: str | None) -> FileRestore 
 
 
 def read_contents(records: Iterable[Record], hashes: Collection[str]) -> dict[str, bytes | None]:
-    """Return stored bytes by hash: ``None`` if withheld; unknown hashes are left out."""
+    """Return stored bytes by hash: ``None`` if withheld.
+
+    Unknown hashes are left out, and bytes that are not those that were stored.
+    """
     return {
         record.sha256: None if record.withheld else record.data
         for record in records
-        if isinstance(record, ContentStored) and record.sha256 in hashes
+        if isinstance(record, ContentStored) and record.sha256 in hashes and record.is_whole
     }
 
 

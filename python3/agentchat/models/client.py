@@ -224,7 +224,7 @@ class ModelClient:
             failure = await receive(response.chunks(), answer, on_piece, self._http.timeouts)
         except asyncio.CancelledError:
             usage = self._estimate.least_usage(request, answer.reply())
-            cost = None if self._prices is None else self._prices.cost_of(usage)
+            cost = None if self._prices is None else await self._prices.cost_of(usage)
             on_piece(StoppedUsage(replace(usage, cost=cost)))
             raise
         reply = answer.reply(failure)

@@ -116,6 +116,12 @@ class ModelSelection:
         """The provider and the name that were chosen, each empty if the settings decide it."""
         return self._choice.get("provider", ""), self._choice.get("name", "")
 
+    @property
+    def is_offline_unasked(self) -> bool:
+        """Whether the offline model answers only because no other one is configured."""
+        asked = self._wanted().get("provider") == OFFLINE
+        return not asked and not isinstance(self.current(), ModelClient)
+
     def restore(self, provider: str, name: str) -> None:
         """Choose what ``choice`` was in an earlier process; raises UserError as ``choose``."""
         chosen = {"provider": provider, "name": name}

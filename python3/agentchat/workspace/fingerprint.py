@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,20 +31,24 @@ _SETTINGS_FILES = {
     "rake": ("Rakefile",),
     "docker": ("Dockerfile", "compose.yaml", "docker-compose.yml"),
 }
+_INCLUDE = re.compile(r"^\s*[-s]?include\b", re.MULTILINE)
 _GIT_FILES = ("config", "config.worktree", "info/attributes", "hooks")
 
 
 def command_fingerprint(
-    commands: Sequence[Sequence[str]], command: str, cwd: str
+    programs: Sequence[str], command: str, cwd: str, files: Iterable[str]
 ) -> tuple[str, ...]:
     """Return a line for each file that decides what ``command`` does in ``cwd``.
 
-    ``commands`` are the words of each command it consists of.
+    ``programs`` are the first words of the commands it consists of, ``files`` what they may run.
     """
-    unique = dict.fromkeys([*(w for words in commands for w in words), *candidate_words(command)])
-    words = list(unique)[:_MAX_WORDS]
-    programs = dict.fromkeys([*(command_words[0] for command_words in commands), *words[:1]])
-    lines = [*_programs(programs, cwd), *_settings(words, cwd), *_scripts(words, cwd)]
+    words = list(dict.fromkeys([*programs, *candidate_words(command)]))[:_MAX_WORDS]
+    lines = [
+        *_programs(dict.fromkeys((*programs, *words[:1])), cwd),
+        *_settings(words, cwd),
+        *_scripts(words, cwd),
+    ]
+    lines += (line for file in files for line in _regular(os.path.join(cwd, file)))
     return tuple(dict.fromkeys(lines))
 
 
@@ -105,6 +110,21 @@ def _scripts(words: list[str], cwd: str) -> Iterator[str]:
             yield from _content(path)
 
 
+def includes_others(program: str, cwd: str) -> bool:
+    """Whether a makefile that a program reads in ``cwd`` includes other files."""
+    names = _SETTINGS_FILES.get(program, ())
+    makefiles = [name for name in names if name.lower().endswith("makefile")]
+    return any(_INCLUDE.search(_text(os.path.join(cwd, name))) for name in makefiles)
+
+
+def _regular(path: str) -> Iterator[str]:
+    try:
+        if stat.S_ISREG(os.stat(path).st_mode):
+            yield from _content(path)
+    except (OSError, ValueError):
+        return
+
+
 def _is_interpreter(name: str) -> bool:
     return name in (".", "source", *_SETTINGS_FILES) or any(
         programs.fullmatch(name) for programs in (INTERPRETERS, LAUNCHERS)
@@ -133,7 +153,7 @@ def _content(path: str) -> Iterator[str]:
 def _text(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(4096)
+            return file.read(MAX_SCRIPT_BYTES)
     except (OSError, ValueError):
         return ""
 

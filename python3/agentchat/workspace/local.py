@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from agentchat.core.diff.aspects import split_aspect
 from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.shell.operands import CommandSurvey, CommandWords
 from agentchat.core.workspace import (
     AppliedFile,
     Command,
@@ -24,10 +25,10 @@ from agentchat.rpc.background import Batcher, run_all_in_thread
 from agentchat.workspace.files.aspects import read_aspect
 from agentchat.workspace.files.disk import Disk, read_file
 from agentchat.workspace.files.transaction import FileTransaction
-from agentchat.workspace.fingerprint import command_fingerprint
 from agentchat.workspace.paths import Paths
 from agentchat.workspace.process import programs, repository_settings, run
 from agentchat.workspace.process.sandbox import Sandbox
+from agentchat.workspace.survey import survey_command
 
 T = TypeVar("T")
 
@@ -139,11 +140,13 @@ class LocalWorkspace:
         """Return what may run a program when a command uses git in ``cwd``."""
         return await asyncio.to_thread(repository_settings.named_programs, cwd, self.root)
 
-    async def fingerprint(
-        self, commands: Sequence[Sequence[str]], command: str, cwd: str
-    ) -> tuple[str, ...]:
-        """Return a line for each file that decides what a shell command does in ``cwd``."""
-        return await asyncio.to_thread(command_fingerprint, commands, command, cwd)
+    async def survey(
+        self, commands: Sequence[CommandWords], command: str, cwd: str
+    ) -> CommandSurvey:
+        """Return what a shell command names on disk that runs in ``cwd``."""
+        return await self._run_in_thread(
+            partial(survey_command, self._paths, commands, command, cwd)
+        )
 
     async def _run_in_thread(self, work: Callable[[], T]) -> T:
         """Return the result of blocking work; a thread does what begins at the same time."""

@@ -46,13 +46,17 @@ class Paths:
         folders = [os.path.realpath(os.path.join(self.root, f)) for f in os.get_exec_path() if f]
         return [folder for folder in folders if folder != self.root and inside(folder, self.root)]
 
-    def locate(self, path: str) -> FileTarget:
+    def facts(self) -> FolderFacts:
+        """Return what is true of folders now, for paths that are located together."""
+        return FolderFacts(self.root, self._protected_folders)
+
+    def locate(self, path: str, facts: FolderFacts | None = None) -> FileTarget:
         """Return the identity of ``path`` (see ``core.workspace.Workspace``)."""
-        return self._locate(path, FolderFacts(self.root, self._protected_folders))
+        return self._locate(path, facts or self.facts())
 
     def locate_all(self, paths: Sequence[str]) -> list[FileTarget | Exception]:
         """Return the identity of each path, or the error; looks at each folder once."""
-        facts = FolderFacts(self.root, self._protected_folders)
+        facts = self.facts()
         found: list[FileTarget | Exception] = []
         for path in paths:
             try:
@@ -71,7 +75,7 @@ class Paths:
         return FileTarget(
             path=real,
             display_path=self.show(real),
-            zone=self._zone(real, facts),
+            zone=self.zone(real, facts),
             exists=status is not None,
             read_only=status is not None and _read_only(real, status),
             hard_linked=status is not None and stat.S_ISREG(status.st_mode) and status.st_nlink > 1,
@@ -87,15 +91,13 @@ class Paths:
             return "."
         return real.removeprefix(self.root).lstrip("/") if inside(real, self.root) else real
 
-    def zone(self, real: str) -> Zone:
+    def zone(self, real: str, facts: FolderFacts | None = None) -> Zone:
         """Return the zone of a resolved path.
 
         A secret file is SECRET wherever it lies: reading asks, and writing asks as for a
         protected file. A file outside is OUTSIDE even if its name is a protected one.
         """
-        return self._zone(real, FolderFacts(self.root, self._protected_folders))
-
-    def _zone(self, real: str, facts: FolderFacts) -> Zone:
+        facts = facts or self.facts()
         is_inside = inside(real, self.root)
         relative = real[len(self.root) :] if is_inside else real
         parts = [part for part in relative.split("/") if part]
@@ -147,7 +149,7 @@ class FolderFacts:
     def _in_repository_data(self, folder: str) -> bool:
         """Whether it or a folder above is a Git directory under another name than ``.git``."""
         while inside(folder, self._root):
-            if _is_git_directory(folder):
+            if is_git_directory(folder):
                 return True
             if folder == self._root:
                 break
@@ -222,7 +224,8 @@ def _hooks(root: str) -> list[str]:
     return [os.path.realpath(os.path.join(root, name.strip("\"' "))) for name in folders]
 
 
-def _is_git_directory(folder: str) -> bool:
+def is_git_directory(folder: str) -> bool:
+    """Whether a folder has the data of a repository, whatever its name."""
     has = {name: os.path.lexists(os.path.join(folder, name)) for name in ("HEAD", "commondir")}
     if has["HEAD"] and has["commondir"]:
         return True

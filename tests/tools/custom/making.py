@@ -91,29 +91,33 @@ def made(folder: Path, function: Callable[..., Any], **options: Any) -> Tool:
     return RemoteTool(thread_pool(), file, definition.spec, str(folder)).tool("digest")
 
 
-def a_registry(seconds: float = 10.0, most: int = 8) -> FileRegistry:
+def a_registry(seconds: float = 10.0, most: int = 8, idle_seconds: float = 60.0) -> FileRegistry:
     """Return an empty registry of files with processes of its own."""
-    pool = WorkerPool(lambda: start_worker(WATCHDOG), seconds, most)
+    pool = WorkerPool(lambda: start_worker(WATCHDOG), seconds, most, idle_seconds)
     OPEN.append(pool)
     return FileRegistry(pool)
 
 
 async def tools_of(
-    folder: Path, code: str, cwd: Path | None = None, most: int = 8
+    folder: Path, code: str, cwd: Path | None = None, most: int = 8, idle_seconds: float = 60.0
 ) -> dict[str, Tool]:
     """Return the tools of a file with this code, by name; they run in processes of their own.
 
     ``cwd`` is the workspace; without it, that is the folder of the file. There are at
     ``most`` so many processes.
     """
-    loaded = await loaded_file(folder, code, most)
+    loaded = await loaded_file(folder, code, most, idle_seconds)
     return {tool.name: tool for tool in loaded.tools(str(cwd or folder))}
 
 
-async def loaded_file(folder: Path, code: str, most: int = 8) -> LoadedFile:
+async def loaded_file(
+    folder: Path, code: str, most: int = 8, idle_seconds: float = 60.0
+) -> LoadedFile:
     """Return a file with this code, loaded."""
     path = folder / "own_tools.py"
     path.write_text(f"import os, sys, time\nfrom agentchat import *\n{code}")
-    loaded, problems = await a_registry(most=most).load([read_source(path)])
+    loaded, problems = await a_registry(most=most, idle_seconds=idle_seconds).load(
+        [read_source(path)]
+    )
     assert problems == []
     return loaded[0]

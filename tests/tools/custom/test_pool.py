@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import Tool
 from agentchat.rpc.frames import RemoteError
-from agentchat.tools.custom.process.pool import MOST_IDLE, WorkerPool
+from agentchat.tools.custom.process.pool import MOST_IDLE, MOST_WORKERS, WorkerPool
 from agentchat.tools.custom.process.worker import Worker, WorkerEnded, start_worker
 from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.workspace.process.run import WATCHDOG
@@ -101,8 +102,30 @@ async def test_no_more_than_so_many_processes_run_and_the_rest_waits(tmp_path: P
     assert len(set(pids)) <= 2
 
 
+async def test_a_batch_of_calls_runs_in_the_processes_of_the_batch_before(tmp_path: Path) -> None:
+    code = """
+@tool
+def naps():
+    'Sleep for 50 ms.'
+    time.sleep(0.05)
+    return str(os.getpid())
+"""
+    tools = await tools_of(tmp_path, code, most=MOST_WORKERS)
+
+    async def batch(size: int) -> tuple[float, set[str]]:
+        began = time.monotonic()
+        pids = await asyncio.gather(*(run(tools["naps"]) for _ in range(size)))
+        return time.monotonic() - began, set(pids)
+
+    _, pids = await batch(MOST_WORKERS)
+    assert len(pids) == MOST_WORKERS == 10
+    warm = [await batch(8) for _ in range(5)]
+    assert all(used <= pids for _, used in warm)
+    assert min(seconds for seconds, _ in warm) < 0.3
+
+
 async def test_idle_processes_that_nobody_needs_are_ended(tmp_path: Path) -> None:
-    tools = await tools_of(tmp_path, CODE)
+    tools = await tools_of(tmp_path, CODE, idle_seconds=0.1)
     end = tmp_path / "end"
     marks = [tmp_path / str(number) for number in range(4)]
     waiting = [

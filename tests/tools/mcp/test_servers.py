@@ -277,6 +277,35 @@ async def test_a_client_with_a_metadata_document_is_not_registered(
     assert login_server.clients == [document]
 
 
+async def test_nothing_is_asked_for_a_login_before_the_user_wants_one(
+    place: Place, login_server: LoginServer
+) -> None:
+    server = place.server(url=login_server.url)
+    with pytest.raises(ToolError, match=r"needs a login: run :AgentMcp login s\.$"):
+        await server.start()
+    assert set(login_server.asked) == {"/mcp"}
+
+
+@pytest.mark.parametrize("what", ["about", "login_base"])
+async def test_a_login_at_another_host_is_named_and_agreed_to_by_the_next_one(
+    place: Place, login_server: LoginServer, what: str
+) -> None:
+    other = LoginServer()
+    other.url = login_server.url
+    try:
+        path = "/.well-known/oauth-protected-resource/mcp" if what == "about" else ""
+        setattr(login_server, what, f"{other.base}{path}")
+        server = place.server(url=login_server.url)
+        with pytest.raises(ToolError, match=f"sends its login to {other.base}. Nothing was sent"):
+            await server.login()
+        assert other.asked == []
+        other.resource = login_server
+        await log_in(place, server)
+        assert "/token" in other.asked
+    finally:
+        other.close()
+
+
 async def test_an_answer_of_another_issuer_is_no_login(
     place: Place, login_server: LoginServer
 ) -> None:

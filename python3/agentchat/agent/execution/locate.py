@@ -10,6 +10,7 @@ from typing import Any
 
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
+from agentchat.core.shell.operands import CommandSurvey, describe_command
 from agentchat.core.shell.parse import Part, Script
 from agentchat.core.text import clip
 from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
@@ -46,7 +47,7 @@ async def locate_call(
     folder = (touch.cwd,) if touch.cwd else ()
     located = await _locate_paths((*touch.reads, *touch.writes, *folder), workspace)
     cwd = await _check_directory(located[touch.cwd], workspace) if touch.cwd else workspace.root
-    script, evidence = await _parse_command(touch.command, cwd, workspace)
+    script, survey = await _parse_command(touch.command, cwd, workspace)
     # A directory outside asks, as reading there does.
     reads = (*touch.reads, *(path for path in folder if located[path].zone in UNUSUAL_READS))
     unknown = access is not None and callable(call.tool.asks)
@@ -58,7 +59,9 @@ async def locate_call(
         urls=tuple(map(parse_url, touch.urls)),
         script=script,
         network=touch.network,
-        evidence=evidence,
+        direct=touch.direct,
+        evidence=survey.fingerprints,
+        unfixed=survey.unfixed,
         asks=None if unknown else await _asks(call),
         settings_ask=await _condition(call, "require_approval_before", in_doubt=True),
         allowed_in_yolo=await _condition(call, "allowed_in_yolo_mode", in_doubt=False),
@@ -193,14 +196,17 @@ async def _check_directory(target: FileTarget, workspace: Workspace) -> str:
 
 async def _parse_command(
     command: str | None, cwd: str, workspace: Workspace
-) -> tuple[Script | None, tuple[str, ...]]:
-    """Return the parts of a command, and the fingerprints of what it would run."""
+) -> tuple[Script | None, CommandSurvey]:
+    """Return the parts of a command with what they name on disk, and all that was found there."""
     if command is None:
-        return None, ()
+        return None, CommandSurvey()
     script = await parse_shell(command, workspace.root)
     script = await _doubt_git(script, cwd, workspace)
-    commands = [part.texts for part in script.parts if part.words]
-    return script, await workspace.fingerprint(commands, command, cwd)
+    commands = [describe_command(part) for part in script.parts if part.words]
+    survey = await workspace.survey(commands, command, cwd)
+    found = iter(survey.operands)
+    parts = (replace(part, operands=next(found)) if part.words else part for part in script.parts)
+    return replace(script, parts=tuple(parts)), survey
 
 
 async def _doubt_git(script: Script, cwd: str, workspace: Workspace) -> Script:

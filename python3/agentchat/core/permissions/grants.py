@@ -73,9 +73,16 @@ class Grants:
         self._uses.clear()
 
 
-def scope_of(call: ValidCall, target: CallTarget) -> Scope | None:
-    """Return what *always* would cover for a call; ``None`` if *always* cannot be offered."""
+def scope_of(call: ValidCall, target: CallTarget, direct: bool = True) -> Scope | None:
+    """Return what *always* would cover for a call; ``None`` if *always* cannot be offered.
+
+    Args:
+        direct: whether a command runs in the workspace itself; then all files that decide what it
+            does must be known.
+    """
     name = call.tool.name
+    if direct and target.unfixed and not call.tool.source:
+        return None
     if target.command is not None and len(target.command) > LONGEST:
         return None
     if hides_characters(call) and not _asks_once(call, target):

@@ -5,16 +5,14 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
 from agentchat.core.globs import escape_glob, matches_path
-from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
-from agentchat.core.shell.covers import base_name, why_not_covered, write_kind
-from agentchat.core.shell.parse import Part, candidate_words
+from agentchat.core.shell.covers import why_not_covered
+from agentchat.core.shell.parse import Part, Script, candidate_words
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.urls import Url, canonical_pattern, matches_host, names_host
 
@@ -23,10 +21,6 @@ ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 """The strongest first."""
 
 SETTING = "g:agentchat.rules"
-_JOINTS = frozenset("=:@,")
-_LETTERS = 40
-"""Letters of a flag after which a path is looked for; a longer flag counts as any path."""
-
 _SKIPPED = 20
 """Most option words between two words of a ``deny`` or ``ask`` rule."""
 
@@ -240,37 +234,15 @@ def _covering(rules: Sequence[Rule], part: Part) -> tuple[Rule | None, str]:
 
 def why_not_safe(part: Part, lead: int) -> str:
     """Return why a rule of the first ``lead`` words does not cover the rest; empty if it does."""
-    words = part.texts
-    return why_not_covered(words, lead, part.has_piped_input) or _asking_path(words, lead)
+    return why_not_covered(part.texts, lead, part.has_piped_input) or _operand_problem(part, lead)
 
 
-def _asking_path(words: tuple[str, ...], lead: int) -> str:
-    """Return why a word is a path that always asks; empty if none is."""
-    name, changes = base_name(words[0]), write_kind(words)
-    for word in words[lead:]:
-        paths = list(_paths(word))
-        if any(is_secret(path.split("/")) for path in paths):
-            return f"{name}: {word} may hold secrets"
-        if changes and any(_always_asks(path, changes == "folders") for path in paths):
-            return f"{name}: {word} is protected or outside"
-    return ""
-
-
-def _paths(word: str) -> Iterator[str]:
-    """Yield what may be a path in a word: all of it, or the value of an option."""
-    yield word.rstrip("/") or "/"
-    if word.startswith("-") and not word.startswith("--"):
-        letters = range(2, min(len(word), _LETTERS))
-        yield from (word[index:].rstrip("/") for index in letters)
-        if len(word) > _LETTERS:
-            yield "/"
-    if not _JOINTS.isdisjoint(word) and "://" not in word:
-        yield from (part.rstrip("/") for part in re.split("[=:@,]", word)[1:] if part)
-
-
-def _always_asks(path: str, whole: bool) -> bool:
-    parts = [part for part in path.split("/") if part and part != "."]
-    return path.startswith("/") or ".." in parts or is_protected(parts) or (whole and not parts)
+def _operand_problem(part: Part, lead: int) -> str:
+    """Return why what a part names on disk asks; empty if it does not."""
+    if part.operands is None:
+        return "nobody looked at what it names"
+    asking = (o for o in part.operands if o.problem and not (o.named and 0 < o.index < lead))
+    return next((operand.problem for operand in asking), "")
 
 
 def _names_tool(rule: Rule, call: ValidCall) -> bool:
@@ -310,12 +282,20 @@ def named_hosts(rules: Iterable[Rule], call: ValidCall, target: CallTarget) -> f
 
 def _path_matches(rule: Rule, target: CallTarget) -> bool:
     paths = [t.display_path for t in (*target.reads, *target.writes)]
-    if not rule.permits and target.script is not None:
-        paths += target.script.writes
     pattern = rule.path or ""
     if rule.permits:
         return bool(paths) and all(matches_path(pattern, path) for path in paths)
+    if target.script is not None:
+        paths += named_paths(target.script)
     return any(path == pattern or matches_path(pattern, path) for path in paths)
+
+
+def named_paths(script: Script) -> Iterator[str]:
+    """Yield the displayed paths of all that a command names, for rules that restrict."""
+    yield from script.writes
+    for operand in (operand for part in script.parts for operand in part.operands or ()):
+        yield operand.path
+        yield from operand.below
 
 
 def _mentions(words: tuple[str, ...], target: CallTarget) -> bool:
@@ -391,6 +371,8 @@ def _lua_text(value: Any) -> str:
         return f"{{ {', '.join(f'{key} = {_lua_text(item)}' for key, item in value.items())} }}"
     if isinstance(value, list):
         return f"{{ {', '.join(map(_lua_text, value))} }}"
+    if value is True:
+        return "true"
     return _quote(str(value))
 
 

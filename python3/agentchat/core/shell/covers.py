@@ -16,7 +16,6 @@ from agentchat.core.shell.programs import (
     STARTED,
     STARTING,
     Program,
-    Writes,
     find_program,
     has_commands,
     script_program,
@@ -37,14 +36,28 @@ def why_not_covered(words: tuple[str, ...], lead: int, piped: bool = False) -> s
     return _check_words(words, lead, piped, script_program() if _is_script(words[0]) else None)
 
 
-def write_kind(words: Sequence[str]) -> Writes:
-    """Return what the command writes: its operands are files, folders, or neither."""
+def entry_of(words: Sequence[str]) -> Program | None:
+    """Return the entry for the program that does the work of a command, if there is one."""
     name = base_name(words[0])
     if _runs_others(name):
         inner = words[_launcher_length(words) :]
-        return write_kind(inner) if inner else ""
-    program, _ = _find_entry(name, words)
-    return program.writes if program is not None else ""
+        return entry_of(inner) if inner else None
+    return _find_entry(name, words)[0]
+
+
+def words_decide(words: Sequence[str]) -> bool:
+    """Whether the words alone decide what a command does: its input and its files are data.
+
+    All else depends on the directory in which it runs.
+    """
+    entry = entry_of(words) if not _is_script(words[0]) else None
+    return entry is not None and entry.words_decide and not _runs_others(base_name(words[0]))
+
+
+def takes_any_flag(words: Sequence[str]) -> bool:
+    """Whether no flag makes the command run, write or follow something."""
+    entry = entry_of(words)
+    return entry is not None and entry.writes == "" and entry.flags.read(("-\0",), 0).known
 
 
 def base_name(program: str) -> str:
@@ -67,8 +80,11 @@ def _check_words(words: Sequence[str], lead: int, piped: bool, script: Program |
         return _check_words(words[before:], lead - before, piped and inner is None, inner)
     program, start = _find_entry(name, words)
     program = program or script
+    problem = _input_problem(program if script is None else None, words, piped)
+    if problem:
+        return f"{name}: {problem}"
     if len(words) == lead:
-        return _input_problem(name, words, program, piped)
+        return ""
     if has_commands(name) and lead < 2 and find_program(name) is None:
         return f"{name}: the rule does not say which of its commands"
     if program is None:
@@ -77,13 +93,15 @@ def _check_words(words: Sequence[str], lead: int, piped: bool, script: Program |
     return f"{name}: {problem}" if problem else ""
 
 
-def _input_problem(name: str, words: Sequence[str], program: Program | None, piped: bool) -> str:
-    """Return why even a command of only the rule's words may do anything: it runs its input."""
-    if program is None and piped:
-        return f"{name}: what it does with its input {_UNKNOWN}"
-    if program is not None and program.script is not None and len(words) == 1:
-        return f"{name}: {UNKNOWN_PROGRAM}"
-    return ""
+def _input_problem(program: Program | None, words: Sequence[str], piped: bool) -> str:
+    """Return why even a command of only the rule's words may do anything."""
+    if piped and (program is None or not program.words_decide):
+        return f"what it does with its input {_UNKNOWN}"
+    if program is None:
+        return ""
+    if program.needs is not None and not any(map(program.needs.fullmatch, words)):
+        return "what it writes is decided by a content or an address"
+    return UNKNOWN_PROGRAM if program.script is not None and len(words) == 1 else ""
 
 
 def _runs_others(name: str) -> bool:
@@ -143,7 +161,7 @@ class _CommandCheck:
             word = self._words[index]
             if word == "--" and not self._program.flags.single:
                 yield from map(self._after_dashes, range(index + 1, len(self._words)))
-                return
+                break
             if word.startswith("-") and word != "-":
                 option = self._read(self._program, index)
                 yield self._option(index, option)
@@ -151,6 +169,8 @@ class _CommandCheck:
             else:
                 yield self._operand(index)
                 index += 1
+        if self._operands < self._program.least:
+            yield "what it writes is decided by an address"
 
     def _options(self, program: Program, index: int, end: int) -> Iterator[str]:
         """Check the options of a program before its command."""

@@ -37,7 +37,7 @@ class Wrapper:
 
 
 def _wrapper(known: str = "", operands: int = 0) -> Wrapper:
-    return Wrapper(Program(parse_flags(known), most=operands))
+    return Wrapper(Program(parse_flags(known), most=operands, data=True))
 
 
 WRAPPERS: Mapping[str, Wrapper] = {
@@ -51,7 +51,9 @@ WRAPPERS: Mapping[str, Wrapper] = {
     "setsid": _wrapper("-cfw --ctty --fork --wait"),
     "stdbuf": _wrapper("-i: -o: -e: --input: --output: --error:"),
     "time": _wrapper("-pv"),
-    "command": Wrapper(Program(parse_flags("-pvV"), most=0), describing_options=("-v", "-V")),
+    "command": Wrapper(
+        Program(parse_flags("-pvV"), most=0, data=True), describing_options=("-v", "-V")
+    ),
     "builtin": _wrapper(),
     "exec": _wrapper(),
     "sudo": _wrapper("-u: -g: --user: --group: -nEH"),
@@ -146,11 +148,27 @@ class Word:
 
 
 @frozen
+class LocatedOperand:
+    """An operand on disk: the path as displayed, and why no rule of first words covers it.
+
+    ``named``: a rule that has the word itself covers it all the same: the word leads nowhere else.
+    ``below`` are the displayed paths of all that is in a folder that is used as a whole.
+    """
+
+    index: int
+    path: str
+    problem: str = ""
+    named: bool = False
+    below: tuple[str, ...] = ()
+
+
+@frozen
 class Part:
     """One simple command. ``words`` are its own, without those of a command that it runs.
 
     ``obscure`` is why its words may not be what runs; ``writes`` are the files in its
-    redirections; ``has_piped_input`` means that another command writes its input.
+    redirections; ``has_piped_input`` means that another command writes its input. ``operands``
+    are what its words name on disk; ``None`` if nobody looked.
     """
 
     source: str
@@ -158,6 +176,7 @@ class Part:
     obscure: str = ""
     writes: tuple[str, ...] = ()
     has_piped_input: bool = False
+    operands: tuple[LocatedOperand, ...] | None = None
 
     @property
     def doubt(self) -> str:

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from agentchat.core.frozen import frozen
 from agentchat.core.shell.flags import Flags, parse_flags
 
-Writes = Literal["", "files", "folders"]
+Writes = Literal["", "files", "folders", "moves"]
+Reads = Literal["", "files", "folders"]
 
 _ANY = re.compile(".*", re.DOTALL)
 
@@ -53,6 +54,9 @@ OUTPUT = "=?(?:wide|yaml|json|name|jsonpath=.*|custom-columns=.*)"
 ADDRESS = r"(?!.*(?:::|//-)).*"
 """A git repository, but not an address that names a program to reach it."""
 
+URL = r"(?i:https?://.*|[\w.-]+(?::\d+)?(?:/[^{\[]*)?)"
+"""An address of the web; curl guesses other protocols from names and expands braces."""
+
 DEFINED = (
     r"(?:CMAKE_BUILD_TYPE|CMAKE_CXX_STANDARD|CMAKE_C_STANDARD)(?::STRING)?=\w+"
     r"|[A-Z]\w*(?::BOOL)?=(?:ON|OFF|TRUE|FALSE|YES|NO|[01])"
@@ -66,6 +70,7 @@ _PATTERNS = {
     "WRITTEN": WRITTEN,
     "DEFINED": DEFINED,
     "ADDRESS": ADDRESS,
+    "URL": URL,
 }
 
 
@@ -81,7 +86,19 @@ class Program:
     most: int | None = None
     script: re.Pattern[str] | None = None
     writes: Writes = ""
+    reads: Reads = ""
+    searches: re.Pattern[str] | None = None
+    values: str = ""
+    links: re.Pattern[str] | None = None
+    needs: re.Pattern[str] | None = None
+    least: int = 0
+    data: bool = False
     bundled: bool = False
+
+    @property
+    def words_decide(self) -> bool:
+        """Whether its words alone decide what it does: its input and its files are data."""
+        return self.data or bool(self.reads or self.writes)
 
 
 def find_program(name: str) -> Program | None:
@@ -121,6 +138,9 @@ def read_table() -> Mapping[str, str]:
     return entries
 
 
+_PATTERN_TRAITS = ("operand", "script", "searches", "links", "needs")
+
+
 @lru_cache(512)
 def _read_entry(entry: str) -> Program:
     entry = re.sub(r"<([A-Z]+)>", lambda match: _definition(match[1]), entry)
@@ -128,11 +148,11 @@ def _read_entry(entry: str) -> Program:
     fields: dict[str, Any] = {}
     for trait in traits.split():
         name, _, value = trait.partition("=")
-        pattern = name in ("operand", "script")
+        pattern = name in _PATTERN_TRAITS
         fields[name] = re.compile(value, re.DOTALL) if pattern else value or True
     single = bool(fields.pop("single", False))
-    if "most" in fields:
-        fields["most"] = int(fields["most"])
+    for name in {"most", "least"} & fields.keys():
+        fields[name] = int(fields[name])
     return Program(parse_flags(known, single), **fields)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from agentchat.core.messages import (
     FinishReason,
@@ -30,8 +30,10 @@ from agentchat.core.messages import (
 from agentchat.core.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import TOOL_SEARCH
+from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
-    CACHED,
+    EPHEMERAL,
+    Answer,
     Round,
     arguments_object,
     base64_of,
@@ -50,11 +52,22 @@ from agentchat.models.protocols.features import (
     temperature,
     vendor_data,
 )
-from agentchat.models.protocols.protocol import Body, WireMessage, WireProtocol, describe_tool
+from agentchat.models.protocols.options import Effort
+from agentchat.models.protocols.protocol import Body, WireMessage, WireProtocol
 from agentchat.models.response.call_fragments import CallFragment
 from agentchat.models.response.events import EventReader, count, integer, mapping, mappings, string
 from agentchat.models.response.refusal import ServerRefusal
 from agentchat.models.response.reply import ReplyAssembly
+
+if TYPE_CHECKING:
+    from anthropic import types
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+
+    class MessagesBody(MessageCreateParamsStreaming, total=False):
+        """What is sent, with the field that only older models take."""
+
+        temperature: float
+
 
 NAME: Final = "anthropic"
 API_VERSION = "2023-06-01"
@@ -66,7 +79,14 @@ BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384}
 
 LARGEST = 24_000
 NO_REASONING = "The server refused reasoning: the model answers without it now."
-EFFORTS = {"minimal": "low"}
+EFFORTS: Mapping[Effort, Literal["low", "medium", "high", "xhigh", "max"]] = {
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "xhigh",
+    "max": "max",
+}
 """Levels of effort under the nearest name that the protocol has."""
 
 FINISH_REASONS: Mapping[str, FinishReason] = {
@@ -84,8 +104,6 @@ _FIXED_BUDGET = re.compile(r"claude-(instant|[23]\b|[23]-|(opus|sonnet|haiku)-4(
 """Models that do not choose by themselves how much to reason."""
 _NO_DEFERRING = re.compile(r"claude-(instant|[23]\b|[23]-|haiku-3)|^(?!.*claude)")
 """Models behind this protocol that are not known to take deferred tools."""
-
-Block = dict[str, Any]
 
 
 class AnthropicReader(EventReader):
@@ -216,22 +234,25 @@ class Anthropic(WireProtocol):
 
     def _body(self, request: ModelRequest) -> Body:
         self._late = self._late_tools(request)
-        body: Body = {
+        body: MessagesBody = {
             "model": self.model,
             "max_tokens": self._max_tokens(),
             "messages": self._messages(request),
             "stream": True,
         }
         if request.system.strip():
-            body["system"] = [self._cached({"type": "text", "text": request.system})]
+            system: types.TextBlockParam = {"type": "text", "text": request.system}
+            if "cache" in self.takes:
+                system["cache_control"] = EPHEMERAL
+            body["system"] = [system]
         if request.tools:
             body["tools"] = self._tools(request)
-        body.update(self._reasoning(request))
+        self._add_reasoning(body, request)
         if forced := self.forced(request):
             body["tool_choice"] = {"type": "tool", "name": forced}
         if self.temperature is not None:
             body["temperature"] = self.temperature
-        return body
+        return dict(body)
 
     def adapt(self, refusal: ServerRefusal, body: Body, request: ModelRequest) -> str | None:
         """Give up what the server does not take; take a limit on the answer from its message."""
@@ -248,52 +269,63 @@ class Anthropic(WireProtocol):
         silent = (t.name for t in request.catalogue if not (t.system_prompt or t.guidelines))
         return request.deferrable.intersection(silent)
 
-    def _tools(self, request: ModelRequest) -> list[Block]:
+    def _tools(self, request: ModelRequest) -> list[types.ToolParam]:
         """Return the tools of the chat; the last one that the model sees at once is marked."""
+        plain, deferred = self._parted_tools(request)
+        if "cache" in self.takes:
+            plain[-1]["cache_control"] = EPHEMERAL
+        return [*plain, *deferred]
+
+    def _parted_tools(
+        self, request: ModelRequest
+    ) -> tuple[list[types.ToolParam], list[types.ToolParam]]:
+        """Return the tools that the model sees at once, and those that are deferred."""
         if not request.catalogue:
-            plain = [_tool_schema(tool) for tool in request.tools]
-            return [*plain[:-1], self._cached(plain[-1])]
+            return [_tool_schema(tool) for tool in request.tools], []
         offered = {tool.name for tool in request.tools}
         referred = {name for r in request.history.messages for name in self._found(r)}
-        plain, deferred = [], []
+        plain: list[types.ToolParam] = []
+        deferred: list[types.ToolParam] = []
         for tool in request.catalogue:
             if tool.name in self._late and (tool.name in referred or tool.name not in offered):
                 deferred.append({**_tool_schema(tool), "defer_loading": True})
             elif tool.name in offered or tool.name not in request.deferrable:
                 plain.append(_tool_schema(tool))
-        return [*plain[:-1], self._cached(plain[-1]), *deferred]
+        return plain, deferred
 
     def _max_tokens(self) -> int:
         wanted = self.options.max_tokens or MAX_TOKENS
         return min(wanted, self._most_tokens or wanted)
 
-    def _reasoning(self, request: ModelRequest) -> Body:
-        """Return whether and how much the model reasons.
+    def _add_reasoning(self, body: MessagesBody, request: ModelRequest) -> None:
+        """Say whether and how much the model reasons.
 
         A forced choice excludes reasoning, and so does a turn that another model began: its
         calls have no signed reasoning before them.
         """
         options = self.options
         if options.effort == "none" or self.forced(request) or self._is_foreign_turn(request):
-            return {}
-        body = Body()
+            return
         chooses = "claude" in self.model and not _FIXED_BUDGET.search(self.model)
         if chooses and options.effort and "effort" in self.takes:
-            body["output_config"] = {"effort": EFFORTS.get(options.effort, options.effort)}
+            body["output_config"] = {"effort": EFFORTS[options.effort]}
         if "thinking" in self.takes and (options.effort or options.temperature is None):
-            body.update(self._thinking(chooses and "adaptive" in self.takes))
-        return body
+            thinking = self._thinking(chooses and "adaptive" in self.takes)
+            if thinking is not None:
+                body["thinking"] = thinking
 
-    def _thinking(self, is_adaptive: bool) -> Body:
+    def _thinking(self, is_adaptive: bool) -> types.ThinkingConfigParam | None:
         effort = self.options.effort
         if is_adaptive:
-            display = {"display": "summarized"} if "display" in self.takes else {}
-            return {"thinking": {"type": "adaptive", **display}}
+            adaptive: types.ThinkingConfigAdaptiveParam = {"type": "adaptive"}
+            if "display" in self.takes:
+                adaptive["display"] = "summarized"
+            return adaptive
         budget = BUDGETS.get(effort, LARGEST) if effort else 0
         budget = min(budget, self._max_tokens() - 1024)
         if budget < 1024 or "budget" not in self.takes:
-            return {}
-        return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+            return None
+        return {"type": "enabled", "budget_tokens": budget}
 
     def _is_foreign_turn(self, request: ModelRequest) -> bool:
         """Whether the newest message is the result of a call that is sent without reasoning."""
@@ -305,18 +337,18 @@ class Anthropic(WireProtocol):
             for e in entries(messages[newest:], newest)
         )
 
-    def _messages(self, request: ModelRequest) -> list[WireMessage]:
+    def _messages(self, request: ModelRequest) -> list[Any]:
         """Return all messages, in which both sides alternate."""
         history = _alternate(self.history(request, basis=self._late))
         marked = mark_ends(history) if "cache" in self.takes else history
         return _alternate([*marked, *self.reminder(request)])
 
-    def _reply(self, entry: Round) -> Iterator[WireMessage]:
+    def _reply(self, entry: Round) -> Iterator[types.MessageParam]:
         blocks = [block for part in entry.parts for block in self._block(entry, part)]
         if blocks:
             yield {"role": "assistant", "content": blocks}
 
-    def _block(self, entry: Round, part: ReplyPart) -> Iterator[Block]:
+    def _block(self, entry: Round, part: ReplyPart) -> Iterator[types.ContentBlockParam]:
         """Yield a part as a block; reasoning without a signature of this server is left out."""
         opaque = self.opaque(entry.reply, entry.index, part)
         if isinstance(part, TextPart):
@@ -329,24 +361,29 @@ class Anthropic(WireProtocol):
         elif opaque.get("type") == "thinking" and string(opaque.get("signature")):
             yield {"type": "thinking", "thinking": part.text, "signature": opaque["signature"]}
         elif opaque.get("type") == "redacted_thinking" and string(opaque.get("data")):
-            yield opaque
+            unchanged: Any = opaque
+            yield unchanged
 
     def _call_id(self, entry: Round, call: ToolCall) -> str:
         return plain_id(server_id(call) if self.is_same_model(entry.reply) else call.id)
 
-    def _results(self, entry: Round) -> Iterator[WireMessage]:
-        blocks: list[Block] = []
-        for answer in entry.answers:
-            found = self._found(answer.result)
-            references = [{"type": "tool_reference", "tool_name": name} for name in found]
-            block: Block = {
-                "type": "tool_result",
-                "tool_use_id": self._call_id(entry, answer.call),
-                "content": references or _content(*self.visible(answer.text, answer.images)),
-            }
-            blocks.append({**block, "is_error": True} if answer.is_error else block)
+    def _results(self, entry: Round) -> Iterator[types.MessageParam]:
+        blocks = [self._result(entry, answer) for answer in entry.answers]
         if blocks:
-            yield _user(blocks)
+            yield {"role": "user", "content": blocks}
+
+    def _result(self, entry: Round, answer: Answer) -> types.ToolResultBlockParam:
+        references: list[types.ToolReferenceBlockParam] = [
+            {"type": "tool_reference", "tool_name": name} for name in self._found(answer.result)
+        ]
+        block: types.ToolResultBlockParam = {
+            "type": "tool_result",
+            "tool_use_id": self._call_id(entry, answer.call),
+            "content": references or _content(*self.visible(answer.text, answer.images)),
+        }
+        if answer.is_error:
+            block["is_error"] = True
+        return block
 
     def _found(self, message: Message | None) -> list[str]:
         """Return the tools that the result of a search refers to, if all of them are deferred."""
@@ -355,36 +392,41 @@ class Anthropic(WireProtocol):
         names = message.detail("tools")
         return names if isinstance(names, list) and self._late.issuperset(names) else []
 
-    def _user(self, text: str, images: tuple[Image, ...]) -> Iterator[WireMessage]:
+    def _user(self, text: str, images: tuple[Image, ...]) -> Iterator[types.MessageParam]:
         blocks = _content(text, images)
         if blocks:
-            yield _user(blocks)
-
-    def _cached(self, block: Block) -> Block:
-        return {**block, **CACHED} if "cache" in self.takes else block
+            yield {"role": "user", "content": blocks}
 
 
-def _tool_schema(tool: Tool) -> Block:
-    return describe_tool(tool, "input_schema")
+def _tool_schema(tool: Tool) -> types.ToolParam:
+    return {
+        "name": tool.name,
+        "description": model_description(tool),
+        "input_schema": model_schema(tool),
+    }
 
 
-def _content(text: str, images: tuple[Image, ...]) -> list[Block]:
-    blocks = [_image(image) for image in images]
-    return [*blocks, {"type": "text", "text": text}] if text.strip() else blocks
+def _content(
+    text: str, images: tuple[Image, ...]
+) -> list[types.TextBlockParam | types.ImageBlockParam]:
+    blocks: list[types.TextBlockParam | types.ImageBlockParam] = [_image(i) for i in images]
+    if text.strip():
+        blocks.append({"type": "text", "text": text})
+    return blocks
 
 
-def _image(image: Image) -> Block:
-    source = {"type": "base64", "media_type": image.mime, "data": base64_of(image)}
+def _image(image: Image) -> types.ImageBlockParam:
+    source: types.Base64ImageSourceParam = {
+        "type": "base64",
+        "media_type": cast(Any, image.mime),  # tools read no others
+        "data": base64_of(image),
+    }
     return {"type": "image", "source": source}
 
 
-def _user(blocks: list[Block]) -> WireMessage:
-    return {"role": "user", "content": blocks}
-
-
-def _alternate(messages: Iterable[WireMessage]) -> list[WireMessage]:
+def _alternate(messages: Iterable[WireMessage]) -> list[Any]:
     """Return the messages with those of one side in a row joined."""
-    joined: list[WireMessage] = []
+    joined: list[Any] = []
     for message in messages:
         if joined and joined[-1]["role"] == message["role"]:
             content = [*joined[-1]["content"], *message["content"]]

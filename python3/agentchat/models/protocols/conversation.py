@@ -6,8 +6,8 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import (
@@ -23,6 +23,9 @@ from agentchat.core.messages import (
     UserText,
 )
 
+if TYPE_CHECKING:
+    from anthropic.types import CacheControlEphemeralParam
+
 NO_RESULT = "There is no result: the call was not answered."
 NOT_JSON = "_not_json"
 """The key under which arguments that are no JSON object go back, for servers that parse them."""
@@ -30,7 +33,7 @@ NOT_JSON = "_not_json"
 SKIP_SIGNATURE = "skip_thought_signature_validator"
 """What Gemini takes in place of the signature of a call that it did not make."""
 
-CACHED = {"cache_control": {"type": "ephemeral"}}
+EPHEMERAL: CacheControlEphemeralParam = {"type": "ephemeral"}
 """The mark of a block for the cache."""
 
 NO_IMAGES = "[{count} left out: this model takes no images.]"
@@ -136,7 +139,7 @@ def short_id(id: str) -> str:
     return hashlib.sha256(id.encode("utf-8", "replace")).hexdigest()[:9]
 
 
-def mark_ends(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def mark_ends(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the messages with the ends of the request before and of this one marked.
 
     Servers of Anthropic's models cache what comes before a mark.
@@ -146,13 +149,13 @@ def mark_ends(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [mark(message) if i in ends else message for i, message in enumerate(messages)]
 
 
-def mark(message: dict[str, Any]) -> dict[str, Any]:
+def mark(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a message with its last part marked; a reply, and one without text, stay as is."""
     content = message["content"]
     if message["role"] == "assistant" or not content:
         return message
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return {**message, "content": [*parts[:-1], {**parts[-1], **CACHED}]}
+    return {**message, "content": [*parts[:-1], {**parts[-1], "cache_control": EPHEMERAL}]}
 
 
 def images_intro(names: Iterable[str]) -> str:

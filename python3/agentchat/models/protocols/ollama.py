@@ -136,7 +136,7 @@ class Ollama(WireProtocol):
         reply = entry.reply
         if not reply.text and not reply.calls:
             return
-        message: WireMessage = {"role": "assistant", "content": reply.text}
+        message: dict[str, Any] = {"role": "assistant", "content": reply.text}
         if reply.reasoning and reply.calls and self.is_own(reply, entry.index):
             message["thinking"] = reply.reasoning
         if reply.calls:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from agentchat.core.messages import FinishReason, Image, Reply, ToolCall, Usage
 from agentchat.core.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
+from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
     SKIP_SIGNATURE,
     Round,
@@ -28,7 +29,7 @@ from agentchat.models.protocols.features import (
     temperature,
     vendor_data,
 )
-from agentchat.models.protocols.protocol import Body, WireMessage, WireProtocol, describe_tool
+from agentchat.models.protocols.protocol import Body, WireMessage, WireProtocol
 from agentchat.models.response.call_fragments import CallFragment
 from agentchat.models.response.events import (
     EventReader,
@@ -40,6 +41,31 @@ from agentchat.models.response.events import (
     string,
 )
 from agentchat.models.response.reply import ReplyAssembly
+
+if TYPE_CHECKING:
+    from openai.types import chat
+    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+    from openai.types.shared_params import FunctionDefinition
+
+    class ChatBody(CompletionCreateParamsStreaming, total=False):
+        """What is sent, with the field of OpenRouter."""
+
+        reasoning: Mapping[str, str]
+
+    class ChatCall(chat.ChatCompletionMessageFunctionToolCallParam, total=False):
+        """A call, with the field of Gemini."""
+
+        extra_content: Mapping[str, Any]
+
+    class ChatReasoning(TypedDict, total=False):
+        """The fields of other servers for reasoning."""
+
+        reasoning_content: str
+        reasoning_details: Sequence[Mapping[str, Any]]
+
+    class ChatReply(chat.ChatCompletionAssistantMessageParam, ChatReasoning, total=False):
+        """A reply with its reasoning."""
+
 
 NAME: Final = "openai-chat"
 NAMED_CHOICE = "tool_choice with a name"
@@ -257,7 +283,7 @@ class OpenAIChat(WireProtocol):
 
     def _body(self, request: ModelRequest) -> Body:
         messages = self._messages(request)
-        body: Body = {
+        body: ChatBody = {
             "model": self.model,
             "messages": messages if SAME_ROLES in self.takes else merge_turns(messages),
             "stream": True,
@@ -267,8 +293,9 @@ class OpenAIChat(WireProtocol):
         if request.tools:
             body["tools"] = [tool_schema(tool) for tool in request.tools]
         if forced := self.forced(request):
-            body.update(self._forced_choice(forced, request.tools))
-        return {**body, **self._options()}
+            self._force(body, forced, request.tools)
+        self._add_options(body)
+        return dict(body)
 
     def learn_from_headers(self, headers: Mapping[str, str]) -> None:
         """Recognise a server that ignores the name of a tool."""
@@ -287,19 +314,20 @@ class OpenAIChat(WireProtocol):
         if self._ignored == MOST_IGNORED:
             self.takes.give_up(NAMED_CHOICE)
 
-    def _forced_choice(self, name: str, tools: Iterable[Tool]) -> Body:
-        """Return what makes the model call one tool.
+    def _force(self, body: ChatBody, name: str, tools: Iterable[Tool]) -> None:
+        """Make the model call one tool.
 
         Some servers know only words, and some of these ignore anything else: they get that tool
         alone, and must call one.
         """
         if NAMED_CHOICE in self.takes:
-            return {"tool_choice": {"type": "function", "function": {"name": name}}}
-        forced = [tool_schema(tool) for tool in tools if tool.name == name]
-        return {"tool_choice": "required", "tools": forced}
+            body["tool_choice"] = {"type": "function", "function": {"name": name}}
+        else:
+            body["tool_choice"] = "required"
+            body["tools"] = [tool_schema(tool) for tool in tools if tool.name == name]
 
-    def _options(self) -> Body:
-        options, body = self.options, Body()
+    def _add_options(self, body: ChatBody) -> None:
+        options = self.options
         if options.effort and "reasoning_effort" in self.takes:
             if self.provider == "openrouter":
                 body["reasoning"] = {"effort": options.effort}
@@ -310,28 +338,28 @@ class OpenAIChat(WireProtocol):
         if options.max_tokens:
             is_old = "max_tokens" in self.takes
             body["max_tokens" if is_old else "max_completion_tokens"] = options.max_tokens
-        return body
 
-    def _messages(self, request: ModelRequest) -> list[WireMessage]:
+    def _messages(self, request: ModelRequest) -> list[Any]:
         """Return all messages; a model behind OpenRouter may want marks for the cache."""
-        system, history = system_message(request), self.history(request)
+        system: list[WireMessage] = [*system_message(request)]
+        history = self.history(request)
         is_claude = self.provider_name == "openrouter" and self.model.startswith("anthropic/")
         if is_claude and "cache" in self.takes:
             system, history = [*map(mark, system)], mark_ends(history)
         return [*system, *history, *self.reminder(request)]
 
-    def _reply(self, entry: Round) -> Iterator[WireMessage]:
+    def _reply(self, entry: Round) -> Iterator[ChatReply]:
         """Yield the assistant's message, unless it is empty, which a server would refuse."""
         reply = entry.reply
         calls = [self._call(entry, call, number) for number, call in enumerate(reply.calls)]
         if not reply.text and not calls:
             return
-        message: WireMessage = {"role": "assistant", "content": reply.text or None}
+        message: ChatReply = {"role": "assistant", "content": reply.text or None}
         if calls:
             message["tool_calls"] = calls
         yield {**message, **self._reasoning(entry)}
 
-    def _reasoning(self, entry: Round) -> WireMessage:
+    def _reasoning(self, entry: Round) -> ChatReasoning:
         """Return the reasoning that goes back: as the server sent it, or as text on tool turns."""
         reply = entry.reply
         kept = (self.opaque(reply, entry.index, p).get("reasoning_details") for p in entry.parts)
@@ -345,14 +373,19 @@ class OpenAIChat(WireProtocol):
             return {"reasoning_content": reply.reasoning}
         return {}
 
-    def _call(self, entry: Round, call: ToolCall, number: int) -> dict[str, Any]:
+    def _call(self, entry: Round, call: ToolCall, number: int) -> ChatCall:
         """Return a call as servers take it back: a name they allow, arguments they can parse."""
-        function = {"name": function_name(call), "arguments": arguments_text(call)}
-        sent: dict[str, Any] = {"id": self._id(call), "type": "function", "function": function}
+        sent: ChatCall = {
+            "id": self._id(call),
+            "type": "function",
+            "function": {"name": function_name(call), "arguments": arguments_text(call)},
+        }
         extra = mapping(self.opaque(entry.reply, entry.index, call).get("extra_content"))
         if not extra and number == 0 and self.provider == "gemini":
             extra = {"google": {"thought_signature": SKIP_SIGNATURE}}
-        return {**sent, "extra_content": extra} if extra else sent
+        if extra:
+            sent["extra_content"] = extra
+        return sent
 
     def _id(self, call: ToolCall) -> str:
         id = server_id(call)
@@ -361,31 +394,46 @@ class OpenAIChat(WireProtocol):
     def _results(self, entry: Round) -> Iterator[WireMessage]:
         """Yield one message a call, then their images, which a tool message cannot hold."""
         for answer in entry.answers:
-            yield {"role": "tool", "tool_call_id": self._id(answer.call), "content": answer.text}
+            result: chat.ChatCompletionToolMessageParam = {
+                "role": "tool",
+                "tool_call_id": self._id(answer.call),
+                "content": answer.text,
+            }
+            yield result
         yield from self.result_images(entry)
 
-    def _user(self, text: str, images: tuple[Image, ...]) -> Iterator[WireMessage]:
-        parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
-        parts += ({"type": "image_url", "image_url": {"url": data_url(i)}} for i in images)
+    def _user(
+        self, text: str, images: tuple[Image, ...]
+    ) -> Iterator[chat.ChatCompletionUserMessageParam]:
+        parts: list[chat.ChatCompletionContentPartParam] = []
+        if text:
+            parts.append({"type": "text", "text": text})
+        for image in images:
+            parts.append({"type": "image_url", "image_url": {"url": data_url(image)}})
         yield {"role": "user", "content": parts if images else text}
 
 
-def system_message(request: ModelRequest) -> list[WireMessage]:
+def system_message(request: ModelRequest) -> list[chat.ChatCompletionSystemMessageParam]:
     """Return the system prompt as a message, if there is one."""
     return [{"role": "system", "content": request.system}] if request.system.strip() else []
 
 
-def tool_schema(tool: Tool) -> dict[str, Any]:
+def tool_schema(tool: Tool) -> chat.ChatCompletionFunctionToolParam:
     """Return what the model reads of a tool."""
-    return {"type": "function", "function": describe_tool(tool, "parameters")}
+    function: FunctionDefinition = {
+        "name": tool.name,
+        "description": model_description(tool),
+        "parameters": model_schema(tool),
+    }
+    return {"type": "function", "function": function}
 
 
-def merge_turns(messages: Iterable[WireMessage]) -> list[WireMessage]:
+def merge_turns(messages: Iterable[WireMessage]) -> list[Any]:
     """Return the messages with the user's joined to the user's or tool's message before them.
 
     Some templates refuse two messages of one side; images stay in a message of their own.
     """
-    merged: list[WireMessage] = []
+    merged: list[Any] = []
     for message in messages:
         last = merged[-1] if merged else {"role": ""}
         texts = isinstance(message["content"], str) and isinstance(last.get("content"), str)

@@ -7,11 +7,12 @@ item that it led to.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agentchat.core.messages import FinishReason, Image, ReplyPart, TextPart, ToolCall, Usage
 from agentchat.core.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
+from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
     Round,
     arguments_text,
@@ -28,7 +29,7 @@ from agentchat.models.protocols.features import (
     temperature,
     vendor_data,
 )
-from agentchat.models.protocols.protocol import Body, WireMessage, WireProtocol, describe_tool
+from agentchat.models.protocols.protocol import Body, WireMessage, WireProtocol
 from agentchat.models.response.call_fragments import CallFragment
 from agentchat.models.response.events import (
     EventReader,
@@ -41,8 +42,16 @@ from agentchat.models.response.events import (
 )
 from agentchat.models.response.reply import ReplyAssembly
 
+if TYPE_CHECKING:
+    from openai.types import responses
+    from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
+    from openai.types.responses.response_input_item_param import FunctionCallOutput
+    from openai.types.shared_params import Reasoning
+
+    InputPart = responses.ResponseInputTextParam | responses.ResponseInputImageParam
+
 NAME: Final = "openai-responses"
-ENCRYPTED = "reasoning.encrypted_content"
+ENCRYPTED: Final = "reasoning.encrypted_content"
 
 INCOMPLETE: Mapping[str, FinishReason] = {
     "max_output_tokens": "length",
@@ -176,8 +185,13 @@ class OpenAIResponses(WireProtocol):
     )
 
     def _body(self, request: ModelRequest) -> Body:
-        items = [*self.history(request), *self.reminder(request)]
-        body: Body = {"model": self.model, "input": items, "store": False, "stream": True}
+        items: list[Any] = [*self.history(request), *self.reminder(request)]
+        body: ResponseCreateParamsStreaming = {
+            "model": self.model,
+            "input": items,
+            "store": False,
+            "stream": True,
+        }
         if request.system.strip():
             body["instructions"] = request.system
         if request.chat and "prompt_cache_key" in self.takes:
@@ -188,19 +202,22 @@ class OpenAIResponses(WireProtocol):
             body["tools"] = [_tool_schema(tool) for tool in request.tools]
         if forced := self.forced(request):
             body["tool_choice"] = {"type": "function", "name": forced}
-        return {**body, **self._options()}
+        self._add_options(body)
+        return dict(body)
 
-    def _options(self) -> Body:
-        options, body = self.options, Body()
-        effort = {"effort": options.effort} if options.effort else {}
-        summary = {"summary": "auto"} if "summary" in self.takes else {}
-        if "reasoning" in self.takes and (effort or summary):
-            body["reasoning"] = {**effort, **summary}
+    def _add_options(self, body: ResponseCreateParamsStreaming) -> None:
+        options = self.options
+        reasoning: Reasoning = {}
+        if options.effort:
+            reasoning["effort"] = options.effort
+        if "summary" in self.takes:
+            reasoning["summary"] = "auto"
+        if "reasoning" in self.takes and reasoning:
+            body["reasoning"] = reasoning
         if self.temperature is not None:
             body["temperature"] = self.temperature
         if options.max_tokens:
             body["max_output_tokens"] = options.max_tokens
-        return body
 
     def _reply(self, entry: Round) -> Iterator[Item]:
         for part in entry.parts:
@@ -210,47 +227,62 @@ class OpenAIResponses(WireProtocol):
         """Yield a part as an item; reasoning that the server cannot read is left out."""
         item = mapping(self.opaque(entry.reply, entry.index, part).get("item"))
         if isinstance(part, TextPart):
-            text = {"type": "output_text", "text": part.text, "annotations": []}
+            text: responses.ResponseOutputTextParam = {
+                "type": "output_text",
+                "text": part.text,
+                "annotations": [],
+            }
             if item.get("type") == "message" and part.text:
                 yield {**item, "content": [text]}
             elif part.text:
-                yield {"role": "assistant", "content": part.text}
+                said: responses.EasyInputMessageParam = {"role": "assistant", "content": part.text}
+                yield said
         elif isinstance(part, ToolCall):
-            yield {
-                **item,
+            call: responses.ResponseFunctionToolCallParam = {
                 "type": "function_call",
                 "call_id": self._call_id(entry, part),
                 "name": function_name(part),
                 "arguments": arguments_text(part),
             }
+            yield {**item, **call}
         elif string(item.get("encrypted_content")) and "encrypted" in self.takes:
             yield item
 
     def _call_id(self, entry: Round, call: ToolCall) -> str:
         return server_id(call) if self.is_same_model(entry.reply) else plain_id(call.id)
 
-    def _results(self, entry: Round) -> Iterator[Item]:
+    def _results(self, entry: Round) -> Iterator[FunctionCallOutput]:
         for answer in entry.answers:
+            text, images = self.visible(answer.text, answer.images)
+            # The client declares the same parts a second time for results, with looser fields.
+            parts: list[Any] = [*_parts(text, images)]
             yield {
                 "type": "function_call_output",
                 "call_id": self._call_id(entry, answer.call),
-                "output": _content(*self.visible(answer.text, answer.images)),
+                "output": parts if images else text,
             }
 
-    def _user(self, text: str, images: tuple[Image, ...]) -> Iterator[Item]:
-        yield {"role": "user", "content": _content(text, images)}
+    def _user(
+        self, text: str, images: tuple[Image, ...]
+    ) -> Iterator[responses.EasyInputMessageParam]:
+        yield {"role": "user", "content": [*_parts(text, images)] if images else text}
 
 
-def _tool_schema(tool: Tool) -> Item:
-    return {"type": "function", **describe_tool(tool, "parameters"), "strict": False}
+def _tool_schema(tool: Tool) -> responses.FunctionToolParam:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": model_description(tool),
+        "parameters": model_schema(tool),
+        "strict": False,
+    }
 
 
-def _content(text: str, images: tuple[Image, ...]) -> str | list[Item]:
-    if not images:
-        return text
-    parts: list[Item] = [{"type": "input_text", "text": text}] if text else []
-    urls = (data_url(image) for image in images)
-    return parts + [{"type": "input_image", "image_url": u, "detail": "auto"} for u in urls]
+def _parts(text: str, images: tuple[Image, ...]) -> Iterator[InputPart]:
+    if text:
+        yield {"type": "input_text", "text": text}
+    for image in images:
+        yield {"type": "input_image", "image_url": data_url(image), "detail": "auto"}
 
 
 def _text(parts: object) -> str:

@@ -19,7 +19,8 @@ from agentchat.models.response.events import EventReader, integer, mapping, mapp
 from agentchat.models.response.refusal import ServerRefusal
 
 Body = dict[str, Any]
-WireMessage = dict[str, Any]
+WireMessage = Mapping[str, Any]
+"""A message of the history; protocols declare theirs with the types of the official client."""
 
 WINDOW_FIELDS = (
     "context_length",

@@ -48,9 +48,9 @@ class WireHistory:
     def convert(
         self,
         history: History,
-        write: Callable[[Entry], Iterable[dict[str, Any]]],
+        write: Callable[[Entry], Iterable[Mapping[str, Any]]],
         basis: Hashable = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Mapping[str, Any]]:
         """Return the wire messages of a history; ids of calls are unique in it.
 
         Args:

@@ -1,9 +1,11 @@
 """Calls that a model writes as text, where its server does not recognise them.
 
 Text becomes calls only if all of it is calls: each in one of the shapes below, complete, and of
-a tool that was offered. With a word before or after it, in a fence beside other text, or in a
-quotation, a call is an example or a report, and stays text. So does one that stands in a text
-that the model has read: it repeats a file, or what the user wrote.
+a tool that was offered. The shapes with a tag may also end an answer: small models say what they
+will do, and then do it. They begin a line there, outside of any fence, and are the only calls of
+the answer. With a word behind it, in a fence, or in a quotation, a call is an example or a report,
+and stays text. So does one that stands in a text that the model has read: it repeats a file, or
+what the user wrote.
 
 - ``<tool_call>{"name": …, "arguments": {…}}</tool_call>``, the opening tag may be missing
 - ``<function=NAME>{…}</function>`` or with ``<parameter=KEY>VALUE</parameter>`` inside, also
@@ -27,7 +29,10 @@ from agentchat.models.response.call_fragments import CallFragment
 OfferedTools = Mapping[str, Mapping[str, Any]]
 """The JSON Schema of each offered tool by name."""
 
+LONGEST_LINE = 400
 _TAGS = ("<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>")
+_HAS_GONE_ON = re.compile(r"</(?:tool_call|function)>\s*[^<\s]")
+"""The end of a call, and words behind it."""
 _KEYS = ("name", "arguments", "parameters", "function", "type", "id")
 _MARKERS = re.compile(r"</?tool_call>|```[ \t]*(?:json|tool_call)?|\[TOOL_CALLS\]|<\|python_tag\|>")
 _FENCE = re.compile(r"```[ \t]*(?:json|tool_call)?[ \t]*\n")
@@ -42,7 +47,7 @@ _NAME_FIRST = re.compile(r"(?P<name>[\w.-]+)\s*(?=[{<]|\[ARGS]|$)")
 
 
 class WrittenCalls:
-    """Holds back the beginning of a text as long as all of it may be calls.
+    """Holds back the parts of a text that may be calls: all of it, or its end.
 
     Args:
         tools: the offered tools; without any, nothing is held back.
@@ -54,7 +59,9 @@ class WrittenCalls:
         self._sources = sources
         self._held: list[str] = []
         self._is_likely = False
-        self._is_text = not tools
+        self._is_text = False
+        """Whether the text does not begin with a call, so that only its end may be one."""
+        self._lines = OpenLines()
 
     @property
     def is_held(self) -> bool:
@@ -63,26 +70,89 @@ class WrittenCalls:
 
     def add(self, text: str) -> str:
         """Take text; return what is no call."""
-        if self._is_text or not text:
+        if not self._tools or not text:
             return text
         self._held.append(text)
+        if self._is_text:
+            return self._release_lines()
         if not self._is_likely:
             held = "".join(self._held)
             self._is_likely, may_be = _judge_beginning(held)
             if not may_be:
-                return self._release()
+                self._is_text = True
+                return self._release_lines()
         return ""
 
     def take(self, is_whole: bool) -> tuple[list[CallFragment], str]:
         """Return the calls, or the text if it is none; ``is_whole``: the text is complete."""
-        text = self._release()
+        text, self._held, self._is_text = "".join(self._held), [], True
         calls = parse_calls(text, self._tools) if is_whole else None
         return (calls, "") if calls and not is_repeated(text, self._sources) else ([], text)
 
-    def _release(self) -> str:
-        self._is_text = True
+    def _release_lines(self) -> str:
+        """Return what is text for certain; a tag that begins a line, and the rest, is not."""
+        if self._is_likely and not _HAS_GONE_ON.search("".join(self._held[-2:])):
+            return ""
         text, self._held = "".join(self._held), []
-        return text
+        start = 0 if self._is_likely else self._lines.find_tag(text)
+        if self._is_likely:  # a call with words behind it is an example
+            self._is_likely, self._lines.has_call, start = False, True, len(text)
+        self._is_likely = text[start:].lstrip().startswith(_TAGS)
+        self._held = [text[start:]] if text[start:] else []
+        self._lines.skip(text[:start])
+        return text[:start]
+
+
+class OpenLines:
+    """Finds lines of a growing text that begin with a tag, outside of fences.
+
+    ``has_call``: there was a line with a call already, so no later one is run.
+    """
+
+    def __init__(self) -> None:
+        self.has_call = False
+        self._line = ""
+        self._fence = ""
+
+    def find_tag(self, text: str) -> int:
+        """Return where a line begins that is a tag, or may become one; the end if none does."""
+        lines = OpenLines()
+        lines.has_call, lines._line, lines._fence = self.has_call, self._line, self._fence
+        start = 0
+        for line in text.splitlines(keepends=True):
+            if lines.may_begin(line):
+                return start
+            lines.skip(line)
+            start += len(line)
+        return start
+
+    def may_begin(self, line: str) -> bool:
+        """Whether this, at the beginning of a line, is a tag or a part of one."""
+        if self._line or self._fence or self.has_call:
+            return False
+        start = line.lstrip(" \t")
+        is_part = not line.endswith("\n") and any(tag.startswith(start) for tag in _TAGS)
+        return start.startswith(_TAGS) or is_part
+
+    def skip(self, text: str) -> None:
+        """Take text that is shown."""
+        for line in text.splitlines(keepends=True):
+            self._line += line
+            if self._line.endswith("\n"):
+                self._end_line()
+            elif len(self._line) > LONGEST_LINE:  # its beginning is known, its end may become a tag
+                self._look_for_tag()
+                self._line = self._line[:3] + self._line[-20:]
+
+    def _end_line(self) -> None:
+        mark = self._line.strip()[:3]
+        if mark in ("```", "~~~") and self._fence in ("", mark):
+            self._fence = "" if self._fence else mark
+        self._look_for_tag()
+        self._line = ""
+
+    def _look_for_tag(self) -> None:
+        self.has_call |= not self._fence and any(tag in self._line for tag in _TAGS)
 
 
 def parse_calls(text: str, tools: OfferedTools) -> list[CallFragment] | None:

@@ -12,11 +12,12 @@ import contextlib
 import html
 import json
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import (
     AuthorizationCodeResult,
@@ -95,6 +96,64 @@ class TokenFile:
         self.write(client=client_info.model_dump(mode="json", exclude_none=True))
 
 
+def origin_of(url: str) -> str:
+    """Return scheme, host and port of an address, the port also where it is the usual one."""
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+    return f"{parts.scheme}://{parts.hostname}:{port}"
+
+
+class ConsentedProvider(OAuthClientProvider):
+    """Authorizes requests with tokens, and sends no other request that the user did not agree to.
+
+    What a server answers decides where the SDK looks for its login: it may name any host. So
+    without ``:AgentMcp login`` there is only the refresh of a token, where the login got it; and a
+    login asks the server alone. Another host is named to the user: the next login agrees to it.
+    """
+
+    def agree(self, name: str, file: TokenFile, *, is_login: bool) -> None:
+        """Take what the user agreed to: the login of the server ``name``, or only its tokens."""
+        self._name = name
+        self._file = file
+        self._is_login = is_login
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Yield the requests of the SDK that are allowed; raises ToolError at the first other."""
+        flow = super().async_auth_flow(request)
+        try:
+            wanted = await anext(flow)
+            while True:
+                if wanted is not request:
+                    self._check(str(wanted.url), request)
+                response = yield wanted
+                wanted = await flow.asend(response)
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
+
+    def _check(self, url: str, request: httpx2.Request) -> None:
+        contents = self._file.read()
+        if not self._is_login:
+            if url != (contents.get("metadata") or {}).get("token_endpoint"):
+                raise ToolError(needs_login(self._name))
+            return
+        origin, known = origin_of(url), contents.get("origins") or []
+        if origin not in (origin_of(str(request.url)), *known):
+            self._file.write(origins=[*known, origin])
+            raise ToolError(
+                f"MCP server {self._name} sends its login to {origin}. Nothing was sent there. To "
+                f"agree, run :AgentMcp login {self._name} again."
+            )
+
+
+def needs_login(name: str) -> str:
+    """Return the message about a server that refuses requests without a login."""
+    return f"MCP server {name} needs a login: run :AgentMcp login {name}."
+
+
 class Login:
     """The login of one server.
 
@@ -117,7 +176,7 @@ class Login:
         options = self._config["oauth"]
         port = self._server.sockets[0].getsockname()[1] if self._server is not None else 0
         redirect = f"http://127.0.0.1:{port}{CALLBACK}"
-        provider = OAuthClientProvider(
+        provider = ConsentedProvider(
             self._config["url"],
             OAuthClientMetadata(
                 client_name="agentchat.nvim",
@@ -132,6 +191,7 @@ class Login:
             self._wait_for_code,
             client_metadata_url=options.get("client_metadata_url"),
         )
+        provider.agree(self._config["name"], self._file, is_login=self._show_url is not None)
         self._file.provider = provider
         return provider
 
@@ -167,7 +227,7 @@ class Login:
         if self._answer is not None:
             raise ToolError(f"MCP server {name} refuses the token that its login gave out.")
         if self._show_url is None:
-            raise ToolError(f"MCP server {name} needs a login: run :AgentMcp login {name}.")
+            raise ToolError(needs_login(name))
         self._answer = asyncio.get_running_loop().create_future()
         await self._show_url(url)
 

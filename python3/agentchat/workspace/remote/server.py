@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
+from agentchat.core.shell.operands import CommandWords, Operand
 from agentchat.core.workspace import Command
 from agentchat.rpc.peer import IncomingRequest, Peer, RequestTasks
 from agentchat.workspace.local import LocalWorkspace
@@ -89,7 +90,7 @@ class WorkspaceServer:
             "list": self._list,
             "apply": self._apply,
             "environment": self._environment,
-            "fingerprint": self._fingerprint,
+            "survey": self._survey,
             "repository_programs": self._repository_programs,
             "probe": self._probe,
             "run": self._run,
@@ -136,8 +137,13 @@ class WorkspaceServer:
     async def _repository_programs(self, request: IncomingRequest) -> Any:
         return await self._workspace.repository_programs(**request.params)
 
-    async def _fingerprint(self, request: IncomingRequest) -> Any:
-        return await self._workspace.fingerprint(**request.params)
+    async def _survey(self, request: IncomingRequest) -> Any:
+        params = request.params
+        commands = [
+            CommandWords(**{**fields, "operands": tuple(Operand(**o) for o in fields["operands"])})
+            for fields in params["commands"]
+        ]
+        return asdict(await self._workspace.survey(commands, params["command"], params["cwd"]))
 
     async def _probe(self, request: IncomingRequest) -> Any:
         confinement = self._workspace.confinement

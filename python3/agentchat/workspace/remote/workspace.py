@@ -12,6 +12,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentchat.core.errors import ToolError, Unreachable
+from agentchat.core.shell.operands import CommandSurvey, CommandWords
+from agentchat.core.shell.parse import LocatedOperand
 from agentchat.core.workspace import (
     AppliedFile,
     Command,
@@ -206,12 +208,15 @@ class RemoteWorkspace:
         names: list[str] = await self.request("repository_programs", cwd=cwd)
         return names
 
-    async def fingerprint(
-        self, commands: Sequence[Sequence[str]], command: str, cwd: str
-    ) -> tuple[str, ...]:
-        """Return a line for each file that decides what a shell command does in ``cwd``."""
-        lines = await self.request("fingerprint", commands=commands, command=command, cwd=cwd)
-        return tuple(lines)
+    async def survey(
+        self, commands: Sequence[CommandWords], command: str, cwd: str
+    ) -> CommandSurvey:
+        """Return what a shell command names on disk that runs in ``cwd``."""
+        plain = [asdict(words) for words in commands]
+        fields = await self.request("survey", commands=plain, command=command, cwd=cwd)
+        operands = tuple(tuple(map(_operand, part)) for part in fields["operands"])
+        fingerprints = tuple(fields["fingerprints"])
+        return CommandSurvey(operands, fingerprints, fields["unfixed"])
 
     async def request(self, method: str, **params: Any) -> Any:
         """Send a request to the server; connects first if there is no connection."""
@@ -316,6 +321,10 @@ class RemoteSandbox:
         """Find out whether a sandbox works there, unless the setting is ``off``."""
         if self.setting != OFF:
             self._description = str(await self._workspace.request("probe", setting=self.setting))
+
+
+def _operand(fields: Mapping[str, Any]) -> LocatedOperand:
+    return LocatedOperand(**{**fields, "below": tuple(fields["below"])})
 
 
 def _call_both(first: OnProgress, second: OnProgress | None) -> OnProgress:

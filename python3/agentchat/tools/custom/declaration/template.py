@@ -1,6 +1,7 @@
 """Tools and steps that are a shell command, with values in place of ``{argument}``.
 
-A value is quoted, so that it is one word of the command whatever it contains.
+A value is quoted, so that it is one word of the command whatever it contains. It is never an
+option: one that begins with ``-`` is refused where it begins a word, unless ``--`` is before it.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentchat.core.errors import DefinitionError, ToolError
 from agentchat.core.frozen import frozen
+from agentchat.core.text import clip
 
 NAME = re.compile(r"\{(\w+)\}")
 SPECIAL = re.compile(r"<<(?!<)|\(\(|`|\$\[|\$'")
@@ -42,11 +44,48 @@ class Template:
         """Return the command with the values quoted; nothing for ``None``.
 
         Raises:
-            ToolError: a value contains NUL, which a command cannot.
+            ToolError: a value contains NUL, which a command cannot, or would be an option.
         """
         text = list(self.parts)
-        text[1::2] = [quote(given.get(name)) for name in self.names]
+        for index in range(1, len(text), 2):
+            value = given.get(text[index])
+            if not _ends_options(self.parts[:index:2]):
+                _refuse_option(text[index], _words(value, "".join(text[:index])))
+            text[index] = quote(value)
         return "".join(text)
+
+
+_END_OF_OPTIONS = re.compile(r"\s--\s[^;&|\n]*\Z")
+"""A ``--`` in the same simple command."""
+
+
+def _begins_word(command: str) -> bool:
+    """Whether a new word begins after a command; quotes around nothing are no part of one."""
+    before = command.rstrip("'\"")
+    return not before or before[-1] in " \t\n;&|()<>"
+
+
+def _ends_options(parts: Iterable[str]) -> bool:
+    """Whether these pieces of a command end in operands: ``--`` is before them, not in quotes."""
+    text = "".join(parts)
+    found = _END_OF_OPTIONS.search(text)
+    before = text[: found.start()] if found is not None else ""
+    return found is not None and not before.count("'") % 2 and not before.count('"') % 2
+
+
+def _words(value: Any, before: str) -> Sequence[Any]:
+    """Return what of a value begins a word, behind a part of the command."""
+    items = value if isinstance(value, (list, tuple)) else (value,)
+    return items if _begins_word(before) else items[1:]
+
+
+def _refuse_option(name: str, words: Sequence[Any]) -> None:
+    """Raise ToolError for a value that a program would read as an option."""
+    for each in words:
+        text = each if isinstance(each, str) else json.dumps(each, default=str)
+        if text.startswith("-"):
+            reason = f"the command would read {clip(text)} as an option"
+            raise ToolError(f"{name} must not begin with '-': {reason}. Nothing was run.")
 
 
 def quote(value: Any) -> str:

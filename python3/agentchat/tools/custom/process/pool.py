@@ -15,8 +15,9 @@ States of a worker: *starting* until it has answered ``ready``; *idle*; *busy* w
 *settling* after its request was cancelled, until the function has ended; *dead*. A call takes the
 worker that became idle last, so consecutive calls share a process and the state of its modules. If
 none is idle it waits for those that settle, or else starts one: calls at the same time run in
-different processes. At most ``MOST_WORKERS`` calls run; the others wait. More than ``MOST_IDLE``
-idle workers are ended, except those that keep the callbacks of a preview or a registered tool.
+different processes. At most ``MOST_WORKERS`` calls run; the others wait. Of the workers that were
+idle for ``IDLE_SECONDS`` all but ``MOST_IDLE`` are ended, except those that keep the callbacks of a
+preview or a registered tool.
 
 What it costs if a function
 
@@ -38,11 +39,13 @@ A request is never sent twice: the function may have had effects.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from agentchat.core.errors import ToolError
+from agentchat.core.limits import PARALLEL_TOOLS
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.custom.declaration.files import GONE
@@ -55,8 +58,14 @@ IMPORT_SECONDS = 10.0
 START_SECONDS = 30.0
 """How long starting a process may take, on a busy machine."""
 
-MOST_WORKERS = 8
+CLOCK_SECONDS = 0.05
+"""How much too early a timer may be."""
+
+MOST_WORKERS = PARALLEL_TOOLS
 MOST_IDLE = 2
+IDLE_SECONDS = 60.0
+"""How long further workers wait for the next batch of calls: starting one takes a moment."""
+
 RELOADED = "the files with tools were reloaded"
 
 
@@ -67,6 +76,7 @@ class WorkerPool:
         start: starts a worker.
         import_seconds: how long importing one file may take.
         most: how many calls run at the same time.
+        idle_seconds: how long workers are kept that nobody needs now.
     """
 
     def __init__(
@@ -74,7 +84,9 @@ class WorkerPool:
         start: Callable[[], Worker],
         import_seconds: float = IMPORT_SECONDS,
         most: int = MOST_WORKERS,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
+        self._idle_seconds = idle_seconds
         self.import_seconds = import_seconds
         self._start = start
         self._places = asyncio.Semaphore(most)
@@ -238,10 +250,15 @@ class WorkerPool:
             self._workers.discard(worker)
         else:
             self._idle.append(worker)
-            self._end_spare_workers()
+            worker.idle_since = time.monotonic()
+            if len(self._idle) > MOST_IDLE:
+                loop = asyncio.get_running_loop()
+                loop.call_later(self._idle_seconds, self._end_spare_workers)
 
     def _end_spare_workers(self) -> None:
-        spare = [worker for worker in self._idle if not (worker.previews or worker.tools)]
+        """End the workers that were idle for long; those that became idle first come first."""
+        long_ago = time.monotonic() - self._idle_seconds + CLOCK_SECONDS
+        spare = [w for w in self._idle if w.idle_since <= long_ago and not (w.previews or w.tools)]
         for worker in spare[: max(0, len(self._idle) - MOST_IDLE)]:
             self._idle.remove(worker)
             self._workers.discard(worker)

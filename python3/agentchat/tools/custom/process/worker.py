@@ -121,7 +121,7 @@ class Worker:
 
     ``loaded`` are the keys of the files that were imported there, ``previews`` the numbers of the
     previews whose callbacks it keeps, ``tools`` the names of the tools that its functions have
-    registered. ``registrar`` takes these.
+    registered. ``registrar`` takes these. ``idle_since`` is when its last call ended.
     """
 
     def __init__(self, connection: socket.socket, process: Process) -> None:
@@ -129,6 +129,7 @@ class Worker:
         self.previews: set[int] = set()
         self.tools: set[str] = set()
         self.registrar: Registrar | None = None
+        self.idle_since = 0.0
         self._process = process
         self._kill_reason = self._ending = ""
         self._services: dict[int, CallServices] = {}
