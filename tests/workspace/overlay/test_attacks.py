@@ -68,11 +68,11 @@ def reach(address: str, path: str = "") -> str:
         protocol, _, rest = address.partition(":")
         host, _, port = rest.rpartition(":")
         family = "AF_INET6" if ":" in host else "AF_INET"
-        kind, to = "STREAM" if protocol == "tcp" else "DGRAM", (host, int(port))
+        kind, to = "STREAM" if protocol == "tcp" else "DGRAM", repr((host, int(port)))
     else:
         family, kind = "AF_UNIX", "DGRAM" if address.endswith(".d") else "STREAM"
-        to = path or address.replace("@", "\0", 1)
-    call = f"connect({to!r})" if kind == "STREAM" else f"sendto(b'x', {to!r})"
+        to = repr(path or address.replace("@", "\0", 1))
+    call = f"connect({to})" if kind == "STREAM" else f"sendto(b'x', {to})"
     return f"import socket as s; s.socket(s.{family}, s.SOCK_{kind}).{call}"
 
 

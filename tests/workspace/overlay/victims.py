@@ -151,7 +151,7 @@ class Machine:
 
     def _outside(self) -> dict[str, tuple[int, ...]]:
         """Return the status of all that a command could have changed."""
-        found = {}
+        found: dict[str, tuple[int, ...]] = {}
         for top in (str(self.top), "/etc", "/srv", "/mnt", "/usr/local/bin"):
             for folder, folders, files in os.walk(top):
                 for name in (".", *folders, *files):
