@@ -35,7 +35,7 @@ from agentchat.core.frontend import Frontend
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.permissions.isolation import ISOLATED
 from agentchat.core.permissions.policy import Policy, works_in_overlay
-from agentchat.core.permissions.rules import named_hosts
+from agentchat.core.permissions.rules import named_hosts, restricts_path
 from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.todo import TodoList
@@ -389,6 +389,7 @@ class ToolRunner:
             open_preview=self._previews.find_collecting(),
             frontend=self._frontend,
             tool_finder=self._toolbox,
+            is_restricted=lambda path: restricts_path(self._policy.rules, call.tool.name, path),
             private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
             clear_standing=self._previews.clear_standing,
             flags=self._flags,
