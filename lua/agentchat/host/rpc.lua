@@ -72,6 +72,7 @@ M.FUNCTIONS = {
   ['notify.error'] = notify.error,
   ['notify.info'] = notify.info,
   ['notify.warn'] = notify.warn,
+  ['notify.warn_of_settings'] = notify.warn_of_settings,
   ['notify.warn_once'] = notify.warn_once,
   ['page.show'] = float.page,
   ['page.update'] = float.update_page,
