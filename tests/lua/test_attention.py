@@ -121,5 +121,6 @@ def test_a_title_is_shortened_to_the_room_that_the_winbar_has(drawn: Drawn) -> N
     drawn.draw(("status", {"state": "idle", "mode": "ask", "model": "gpt-5"}))
     drawn.editor.command("only | set columns=60")
     assert re.search(r"Chat 1 · Rename the.*… · idle", drawn.editor.screen()[0])
-    drawn.editor.command("set columns=40")
-    assert "Chat 1 · idle" in drawn.editor.screen()[0]
+    drawn.editor.command("set columns=24")
+    assert "Rename" not in drawn.editor.screen()[0]
+    assert "idle" in drawn.editor.screen()[0]
