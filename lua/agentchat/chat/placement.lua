@@ -111,13 +111,13 @@ local function give_back(win, chat_buf, file)
 end
 
 --- Whether a buffer is a file of the user's.
-local function is_file(buf) return vim.bo[buf].buftype == '' and api.nvim_buf_get_name(buf) ~= '' end
+local function holds_file(buf) return vim.bo[buf].buftype == '' and api.nvim_buf_get_name(buf) ~= '' end
 
 --- A command like `:edit` has replaced what a window shows: the chat stays in its window.
 local function on_shown(event)
   local win, file = api.nvim_get_current_win(), event.buf
   local chat_buf = vim.w[win].agentchat_buf
-  if not chat_buf or chat_buf == file or not is_file(file) then return end
+  if not chat_buf or chat_buf == file or not holds_file(file) then return end
   vim.w[win].agentchat_buf = nil
   vim.schedule(function()
     local there = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == file
