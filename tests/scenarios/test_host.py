@@ -89,6 +89,7 @@ def test_a_message_queued_when_the_host_dies_is_not_lost(
     editor.wait_notice("agentchat: ")
 
 
+@pytest.mark.asks_first
 def test_prompts_close_and_what_was_remembered_is_gone_when_the_host_dies(
     chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
 ) -> None:
@@ -111,6 +112,7 @@ def test_prompts_close_and_what_was_remembered_is_gone_when_the_host_dies(
     chat.asked("bash")
 
 
+@pytest.mark.asks_first
 def test_a_running_command_dies_with_the_host(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:

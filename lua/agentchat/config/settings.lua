@@ -22,7 +22,8 @@ local function defaults()
     max_rounds = 100,
     compact = 'ask',
     sandbox = 'off',
-    stage = { network = 'ask', quota_mb = 2048, visible = {} },
+    commands = { unasked = 'isolated', limits = { processes = 512, memory_mb = 4096 } },
+    stage = { network = 'ask', quota_mb = 2048, visible = {}, ignored = 'drop' },
     ssh = { command = { 'ssh' } },
     ui = {
       prompt_delay_ms = 400,
@@ -68,7 +69,7 @@ end
 --- The settings that apply to a buffer, with what is wrong in them left out and reported once.
 function M.get(buf)
   local settings, problems = read(buf)
-  vim.tbl_map(notify.warn_once, problems)
+  notify.warn_of_settings(problems)
   return settings
 end
 

@@ -42,6 +42,9 @@ local READING = {
   ls = 'list',
 }
 
+-- Whose results are shown elsewhere.
+local ELSEWHERE = { todo = true }
+
 -- Of whose output the end says most.
 local COMMANDS = { bash = true, run_in_terminal = true }
 
@@ -52,6 +55,7 @@ local COMMANDS = { bash = true, run_in_terminal = true }
 ---@field state? string
 ---@field counts? string lines that it added and removed
 ---@field badge? string how long the call took
+---@field tag? string how it ran, like `isolated`
 ---@field coloured? boolean whether its result has been given to the highlighter
 ---@field began? number ms, when it began to run
 ---@field shown integer lines that are not folded
@@ -84,7 +88,8 @@ end
 
 local function header_of(block)
   local parts = { '▸ ' .. block.title }
-  for _, part in ipairs({ block.state or '', block.counts or '', block.badge or '' }) do
+  local after = { block.state or '', block.counts or '', block.badge or '', block.tag or '' }
+  for _, part in ipairs(after) do
     if part ~= '' then table.insert(parts, part) end
   end
   return table.concat(parts, ' · ')
@@ -157,6 +162,7 @@ local function folds_of(block, row)
   if block.shown == 0 then return { outer = { first = first, last = last, closed = true } } end
   local changed = #block.diff > 0
   local hides = M.reading(block) ~= nil or (changed and not COMMANDS[block.tool])
+  hides = hides or ELSEWHERE[block.tool] or false
   local out = { outer = { first = first, last = last, closed = block.state == 'done' and hides } }
   if changed and hides then return out end
   out.inner = output_fold(block, row)
@@ -338,6 +344,8 @@ function M.set(block, fields)
   if fields.state then set_state(block, fields.state) end
   block.badge = fields.badge and lines.one_line(fields.badge) or block.badge
   block.counts = fields.counts or block.counts
+  if (fields.seconds or 0) * 1000 >= SLOW_MS then block.badge = duration(fields.seconds * 1000) end
+  block.tag = fields.tag or block.tag
   if fields.diff then block.diff = lines.to_lines(fields.diff) end
   if fields.body then
     block.output, block.left_out = lines.to_lines(fields.body), 0

@@ -64,7 +64,7 @@ class Session:
         self._previews = parts.previews
         self._code_inserts = parts.code_inserts
         self._stage, self._mode = parts.stage, parts.mode
-        self._isolated = parts.isolated
+        self._isolation = parts.isolation
         self._undo_commands, self._changes = parts.undo_commands, parts.changes
         self._interpreter = parts.interpreter
         self._compaction = parts.compaction
@@ -202,7 +202,9 @@ class Session:
     def replay(self) -> None:
         """Draw the history in the background: the user can send meanwhile."""
         self._view.show_todo(self.chat.todo.items)
-        work = replay(self.chat.history, self._view, self.chat.toolset)
+        work = replay(
+            self.chat.history, self._view, self.chat.toolset, self._journal.restored.calls
+        )
         self._warm_up.start(work, "drawing the history")
 
     def warm_up(self) -> None:
@@ -237,7 +239,8 @@ class Session:
         await self._warm_up.close()
         await self._background.close(CLOSE_SECONDS)
         await self._stage.close()
-        await self._isolated.close()
+        if self._isolation is not None:
+            await self._isolation.close()
 
     # --- the parts of the chat report here --------------------------------------------------------
 

@@ -12,12 +12,12 @@ from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import fold_name, is_protected, is_secret
 from agentchat.core.workspace import FileTarget, Zone
 from agentchat.workspace.files.operation import read_attributes
+from agentchat.workspace.process.repository_places import repository_places
 
 _SPECIAL = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:zip|zipfile|tar|tarfile|jar|fugitive|term|man|file|data|oil):",
     re.IGNORECASE,
 )
-_HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*(\S.*?)\s*$", re.IGNORECASE | re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -121,7 +121,7 @@ class FolderFacts:
     def __init__(self, root: str, protected: Sequence[str]) -> None:
         self._root = root
         self._device = _device(root)
-        self._protected = (*protected, *_hooks(root))
+        self._protected = (*protected, *repository_places(root))
         self._spelled: dict[str, str] = {"/": "/"}
         self._protects: dict[str, bool] = {}
 
@@ -212,16 +212,6 @@ def _read_only(real: str, status: os.stat_result) -> bool:
     if not stat.S_ISREG(status.st_mode):
         return False
     return not status.st_mode & 0o222 or not os.access(real, os.W_OK)
-
-
-def _hooks(root: str) -> list[str]:
-    """Return the hook folders that the settings of the repository name."""
-    try:
-        with open(os.path.join(root, ".git", "config"), encoding="utf-8", errors="replace") as file:
-            folders = _HOOKS_PATH.findall(file.read())
-    except OSError:
-        return []
-    return [os.path.realpath(os.path.join(root, name.strip("\"' "))) for name in folders]
 
 
 def is_git_directory(folder: str) -> bool:

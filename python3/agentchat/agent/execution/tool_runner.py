@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from agentchat.agent.execution.checkpoints import Checkpoints
-from agentchat.agent.execution.isolated_runs import IsolatedRuns
+from agentchat.agent.execution.isolated_runs import (
+    NO_OVERLAY,
+    IsolatedWorkspace,
+    apply_isolated,
+    locate_changes,
+    with_remarks,
+)
 from agentchat.agent.execution.journaled_workspace import (
     JournaledWorkspace,
     LocatedWorkspace,
@@ -19,28 +24,27 @@ from agentchat.agent.execution.journaled_workspace import (
     ignore_change,
 )
 from agentchat.agent.execution.locate import locate_call
-from agentchat.agent.execution.overlay_command import add_remarks
+from agentchat.agent.execution.overlay_command import add_remarks, describe_changes
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
+from agentchat.agent.execution.steps import OutOfTime, failure, limited, run_step, run_steps_safely
 from agentchat.core.diff.changeset import ChangeSet, FileChange, combine_all
 from agentchat.core.diff.diff_text import count_text, diff_lines_of
-from agentchat.core.errors import Irreversible, StalePreview, ToolError, Unreachable
+from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.frontend import Frontend
-from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
+from agentchat.core.permissions.isolation import ISOLATED
 from agentchat.core.permissions.policy import Policy, works_in_overlay
-from agentchat.core.permissions.rules import named_hosts
+from agentchat.core.permissions.rules import named_hosts, restricts_path
 from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.todo import TodoList
 from agentchat.core.tools.tool import (
-    ArgumentError,
     CallOutcome,
     DryRunResult,
     ResultProcessor,
     StagedPreview,
     Step,
-    Tool,
     ToolContext,
     ToolOutput,
     refuse_staging,
@@ -51,16 +55,13 @@ from agentchat.core.turn.view import ToolBlock, View
 from agentchat.core.workspace import Workspace
 from agentchat.journal.entries import undo_record
 from agentchat.journal.writer import JournalWriter
+from agentchat.workspace.overlay.isolation import Isolation
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 HOOK_SECONDS = 30.0
 FORMAT_SECONDS = 2.0
-GUIDE = "manual_guide"
-"""Among the details of an undo that is impossible: what the user can do by hand."""
 STAGED = "Staged as a preview - nothing has been changed yet."
 NOT_STAGED = "The call ran, but its preview could not be staged: {}"
 
@@ -80,12 +81,12 @@ class ToolRunner:
         policy: Policy,
         todo: TodoList | None = None,
         overlay: OverlayWorkspace | None = None,
-        isolated: IsolatedRuns | None = None,
+        isolation: Isolation | None = None,
         frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
         self._overlay = overlay
-        self._isolated = isolated or IsolatedRuns(None)
+        self._isolation = isolation
         self._toolbox = toolbox
         self._policy = policy
         self._todo = todo or TodoList()
@@ -136,7 +137,7 @@ class ToolRunner:
             result = await self._run_in_overlay(ready, context)
         else:
             result = await self._checkpoints.run(
-                ready, context, lambda: _run_safely(call.tool, call.arguments, context)
+                ready, context, lambda: run_steps_safely(call.tool, call.arguments, context)
             )
         result = _with_change(result, changed or _staged_files(result, staged))
         if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
@@ -163,35 +164,50 @@ class ToolRunner:
             return "", replace(result, text=text, is_error=True)
         return STAGED if any(not change.is_standing for change in staged) else "", result
 
-    async def run_isolated(self, ready: ReadyCall) -> IsolatedCall:
-        """Run a command on an overlay of its own, and return what it did; raises ToolError."""
+    async def run_isolated(self, ready: ReadyCall, *, shown: bool = True) -> IsolatedCall:
+        """Run a command on an overlay of its own, and return what it did.
+
+        Raises:
+            Unreachable: no overlay works here.
+        """
         call = ready.call
-        try:
-            workspace = await self._isolated.begin()
-        except Unreachable:
-            self._policy.has_overlay = False
-            raise
-        context = self._context(call, refuse_staging, None, ready.target, overlay=workspace)
-        output = await _run_safely(call.tool, call.arguments, context)
-        output, change = await self._isolated.end(output, network=ready.target.network)
+        if self._isolation is None:
+            raise Unreachable(NO_OVERLAY)
+        await self._isolation.ready()
+        workspace = IsolatedWorkspace(self._workspace, self._isolation)
+        context = self._context(
+            call, refuse_staging, None, ready.target, overlay=workspace, shown=shown
+        )
+        output = await run_steps_safely(call.tool, call.arguments, context)
+        if workspace.failure is not None:
+            raise workspace.failure
+        run = workspace.done
+        if run is None:  # it did not come to run
+            return IsolatedCall(self._isolated_result(call, output), DryRunResult())
+        output = with_remarks(output, run, call.tool.name, network=ready.target.network)
+        result = self._isolated_result(call, output)
+        if run.change.changes_nothing:
+            return IsolatedCall(result, DryRunResult(text=result.text))
+        files = await locate_changes(run.change, self._workspace)
+        change = ChangeSet(tuple(file.change for file in files))
+        preview = DryRunResult(change=change, text=result.text)
+        return IsolatedCall(result, preview, files, moved=run.moved, times=run.times)
+
+    def _isolated_result(self, call: ValidCall, output: ToolOutput) -> ToolResult:
         result = self.make_result(call.call.id, call.tool.name, output)
-        shown = None if change.changes_nothing else change
-        return IsolatedCall(result, DryRunResult(change=shown, text=result.text))
+        return replace(result, details={**(result.details or {}), ISOLATED: True})
 
-    async def apply_isolated(self, ready: ReadyCall, isolated: ToolResult) -> ToolResult:
+    async def apply_isolated(self, ready: ReadyCall, isolated: IsolatedCall) -> ToolResult:
         """Apply what is kept of what a command changed; raises StalePreview or ToolError."""
-        preview = ready.preview or DryRunResult()
-        workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
-        await self._isolated.apply(preview.change, workspace)
+        preview, result = ready.preview or DryRunResult(), isolated.result
+        lines = [preview.headline]
         if preview.change is not None:
-            isolated = await with_diff(isolated, preview.change)
-        if preview.headline:
-            return replace(isolated, text=f"{isolated.text}\n{preview.headline}")
-        return isolated
-
-    async def forget_isolated(self) -> None:
-        """Drop what the last command that ran isolated changed."""
-        await self._isolated.forget()
+            call_id = ready.call.call.id
+            workspace = JournaledWorkspace(self._workspace, self._journal, call_id)
+            await apply_isolated(isolated, preview.change, workspace)
+            result = await with_diff(result, preview.change)
+            lines.insert(0, describe_changes(preview.change.singly.files))
+        return replace(result, text="\n\n".join(filter(None, (result.text, *lines))))
 
     async def _run_in_overlay(self, ready: ReadyCall, context: ToolContext) -> ToolOutput:
         """Run a call on what the user sees; a command also tells what it did to files."""
@@ -200,7 +216,9 @@ class ToolRunner:
             await self._overlay.sync()
         except ToolError as error:
             return ToolOutput(str(error), is_error=True)
-        result = await _run_safely(ready.call.tool, ready.call.arguments, context)
+        if ready.target.command is not None:
+            await self._overlay.update()  # what earlier calls changed is not of this command
+        result = await run_steps_safely(ready.call.tool, ready.call.arguments, context)
         if ready.target.command is None:
             return result
         changed = await self._overlay.update()
@@ -220,7 +238,7 @@ class ToolRunner:
             raise
         except Exception as error:
             log.exception("%s failed to preview", call.tool.name)
-            raise _failure(call.tool, error) from error
+            raise failure(call.tool, error) from error
 
     async def set_up(self, call: ValidCall) -> None:
         """Run the set-up hook; raises ToolError."""
@@ -303,15 +321,15 @@ class ToolRunner:
             return
         context = self._context(call, refuse_staging, None)
         try:
-            await _limited(_run_step(hook, call.arguments, context), HOOK_SECONDS)
+            await limited(run_step(hook, call.arguments, context), HOOK_SECONDS)
         except ToolError:
             raise
-        except _OutOfTime as error:
+        except OutOfTime as error:
             text = f"{call.tool.name} timed out after {HOOK_SECONDS:g} s."
             raise ToolError(text) from error
         except Exception as error:
             log.exception("a hook of %s failed", call.tool.name)
-            raise _failure(call.tool, error) from error
+            raise failure(call.tool, error) from error
 
     async def _record_undo(self, call: ValidCall, result: ToolOutput) -> None:
         """Journal how a call can be undone; an error in the tool's hook is only logged."""
@@ -371,25 +389,13 @@ class ToolRunner:
             open_preview=self._previews.find_collecting(),
             frontend=self._frontend,
             tool_finder=self._toolbox,
+            is_restricted=lambda path: restricts_path(self._policy.rules, call.tool.name, path),
             private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
             clear_standing=self._previews.clear_standing,
             flags=self._flags,
             todo=self._todo,
             show=show,
         )
-
-
-async def parse_arguments(tool: Tool, given: Mapping[str, Any]) -> Any:
-    """Return the arguments as the tool takes them; raises ArgumentError or ToolError."""
-    try:
-        parsed = tool.arguments.parse(given)
-        # Not ``isawaitable``, which takes as long as parsing.
-        return await parsed if inspect.iscoroutine(parsed) else parsed
-    except (ArgumentError, ToolError):
-        raise
-    except Exception as error:
-        log.exception("%s could not check its arguments", tool.name)
-        raise _failure(tool, error) from error
 
 
 async def with_diff(
@@ -418,77 +424,6 @@ def _with_change(result: ToolOutput, changed: Sequence[FileChange]) -> ToolOutpu
     """Return the output of a call with what it changed, if it did."""
     change = combine_all(changed)
     return replace(result, change=change) if change.files else result
-
-
-def as_result(output: Any) -> ToolOutput:
-    """Return the output of a step as a result: text as is, any other value as JSON."""
-    if isinstance(output, ToolOutput):
-        return output
-    if output is None:
-        return ToolOutput("(no output)")
-    if isinstance(output, str):
-        return ToolOutput(output)
-    return ToolOutput(json.dumps(output, ensure_ascii=False, default=str))
-
-
-async def _run_safely(tool: Tool, arguments: Any, context: ToolContext) -> ToolOutput:
-    """Run the steps; every failure but StalePreview becomes an error result."""
-    try:
-        return await _limited(_run_steps(tool, arguments, context), tool.timeout)
-    except StalePreview:
-        raise
-    except ToolError as error:
-        details = {GUIDE: error.manual_guide} if isinstance(error, Irreversible) else None
-        return ToolOutput(clip(str(error), LONGEST_ERROR), is_error=True, details=details)
-    except _OutOfTime:
-        return ToolOutput(f"{tool.name} timed out after {tool.timeout:g} s.", is_error=True)
-    except Exception as error:
-        log.exception("%s failed", tool.name)
-        return ToolOutput(str(_failure(tool, error)), is_error=True)
-
-
-async def _run_steps(tool: Tool, arguments: Any, context: ToolContext) -> ToolOutput:
-    output: Any = None
-    for number, step in enumerate(tool.steps):
-        context = replace(context, last_output=output) if number else context
-        output = await _run_step(step, arguments, context)
-        if isinstance(output, ToolOutput) and output.is_error:
-            break
-    return as_result(output)
-
-
-async def _run_step(step: Step, arguments: Any, context: ToolContext) -> Any:
-    if inspect.iscoroutinefunction(step):
-        return await step(arguments, context)
-    # A plain function may block; the event loop serves every chat.
-    return await asyncio.to_thread(step, arguments, context)
-
-
-class _OutOfTime(Exception):
-    """The tool's time limit is over; a TimeoutError raised by the tool itself is not this."""
-
-
-async def _limited(work: Coroutine[Any, Any, T], seconds: float | None) -> T:
-    """Await the work of a tool; raises _OutOfTime after ``seconds``, or what the work raises."""
-    limit = asyncio.timeout(seconds)
-    try:
-        async with limit:
-            return await work
-    except TimeoutError as error:
-        if limit.expired():
-            raise _OutOfTime from error
-        raise
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        # Not this task was cancelled, but something that the tool awaited.
-        raise RuntimeError("it was cancelled from inside") from error
-
-
-def _failure(tool: Tool, error: Exception) -> ToolError:
-    text = str(error) or type(error).__name__
-    return ToolError(f"{tool.name} failed: {clip(text, LONGEST_ERROR)}")
 
 
 async def _format_result(
