@@ -5,14 +5,9 @@ local ask_user = lazy('agentchat.ask_user')
 local chat_keymaps = require('agentchat.chat.keymaps')
 local code = lazy('agentchat.chat.code')
 local commands = require('agentchat.commands')
-<<<<<<< HEAD
-local fork = require('agentchat.sessions.fork')
-local goto_file = require('agentchat.chat.goto_file')
-local marks = require('agentchat.transcript.marks')
-=======
 local fork = lazy('agentchat.sessions.fork')
 local goto_file = lazy('agentchat.chat.goto_file')
->>>>>>> main
+local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
 local recall = require('agentchat.prompt.recall')
 local registry = require('agentchat.chat.registry')
