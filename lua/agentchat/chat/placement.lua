@@ -1,6 +1,7 @@
 --- Where the window of a chat is: in the one the tab has for chats, else where the modifiers of the
 --- command or `ui.position` say.
-local goto_file = require('agentchat.chat.goto_file')
+local lazy = require('agentchat.lazy')
+local goto_file = lazy('agentchat.chat.goto_file')
 local layout = require('agentchat.ui.layout')
 local registry = require('agentchat.chat.registry')
 local settings = require('agentchat.config.settings')
