@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import fold_name, is_protected, is_secret
+from agentchat.core.text import mask_secrets
 from agentchat.core.workspace import FileTarget, Zone
 from agentchat.workspace.files.operation import read_attributes
 
@@ -18,6 +19,8 @@ _SPECIAL = re.compile(
     re.IGNORECASE,
 )
 _HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*(\S.*?)\s*$", re.IGNORECASE | re.MULTILINE)
+SETTINGS_BYTES = 64 * 1024
+"""What of a protected file is searched for credentials."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -105,8 +108,9 @@ class Paths:
             return Zone.SECRET
         if not is_inside:
             return Zone.OUTSIDE
-        is_guarded = is_protected(parts) or facts.is_protected(real)
-        return Zone.PROTECTED if is_guarded else Zone.ORDINARY
+        if not is_protected(parts) and not facts.is_protected(real):
+            return Zone.ORDINARY
+        return Zone.SECRET if _has_credentials(real) else Zone.PROTECTED
 
     def _resolve(self, path: str) -> str:
         real = os.path.realpath(os.path.join(self.root, path))
@@ -186,6 +190,17 @@ def _lstat(path: str) -> os.stat_result | None:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         return os.lstat(path)
     return None
+
+
+def _has_credentials(real: str) -> bool:
+    """Whether a file of settings holds a password or token, as ``.git/config`` may."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)  # perhaps a pipe
+        with os.fdopen(descriptor, "rb") as file:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                text = file.read(SETTINGS_BYTES).decode("utf-8", "replace")
+                return mask_secrets(text) != text
+    return False
 
 
 def _device(path: str) -> int | None:
