@@ -66,10 +66,13 @@ def start_editor(
     """Start editors in the workspace: ``start_editor(settings=…, env=…, init=…, size=…)``."""
     editors: list[Editor] = request.node.stash.setdefault(EDITORS, [])
     basic, parents = _host(request)
+    # Of a test about questions: commands ask before they run.
+    is_marked = request.node.get_closest_marker("asks_first") is not None
+    asks_first = {"commands": {"unasked": "none"}} if is_marked else {}
 
     def start(settings: dict[str, Any] | None = None, **more: Any) -> Editor:
         home = more.pop("home", tmp_path / f"home{len(editors)}")
-        settings = {**basic, **(settings or {})}
+        settings = {**basic, **asks_first, **(settings or {})}
         editor = Editor(home, workspace, settings=settings, parents=parents, **more)
         editors.append(editor)
         return editor

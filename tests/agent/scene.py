@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ToolFiles
-from agentchat.agent.execution.isolated_runs import IsolatedRuns
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleStore
@@ -32,6 +31,7 @@ from agentchat.core.turn.view import ChangesPage, ChatStatus, ToolBlock
 from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.overlay.isolation import Isolation
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 from tests.core.turn.world import a_chat, a_response
 
@@ -216,6 +216,22 @@ LINES: dict[type, Callable[[Any], str]] = {
 """How a test reads a record in one short line; an empty one is left out."""
 
 
+def fail_on(journal: JournalWriter, kind: type, error: Exception) -> Callable[[], None]:
+    """Let records of one kind fail; return what ends that."""
+    add = journal.add
+
+    def fails(*records: r.Record, durable: bool = False) -> None:
+        if any(isinstance(record, kind) for record in records):
+            raise error
+        add(*records, durable=durable)
+
+    def works_again() -> None:
+        journal.add = add  # type: ignore[method-assign]
+
+    journal.add = fails  # type: ignore[method-assign]
+    return works_again
+
+
 class Scene:
     """One session of a chat that was given exactly these tools."""
 
@@ -233,7 +249,7 @@ class Scene:
         skills: Skills | None = None,
         agent: ExternalAgent | None = None,
         overlay: OverlayWorkspace | None = None,
-        isolated: IsolatedRuns | None = None,
+        isolation: Isolation | None = None,
     ) -> None:
         self.screen = KeptScreen()
         state = folder.parent / f"{folder.name}.state"
@@ -258,7 +274,7 @@ class Scene:
                 skills=skills,
                 agent=agent,
                 overlay=overlay,
-                isolated=isolated or IsolatedRuns(None),
+                isolation=isolation,
             )
         )
 

@@ -17,9 +17,10 @@ from agentchat.core.messages import Note, Reply, ToolResult
 from agentchat.core.tools.tool import CallOutcome, Hooks, Metadata, Tool, ToolContext
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import turn
+from agentchat.journal import records as r
 from agentchat.tools.builtin import edit, grep, read, write
 from tests.agent.execution.test_journaled_workspace import SlowWorkspace
-from tests.agent.scene import Scene
+from tests.agent.scene import Scene, fail_on
 from tests.agent.test_preview_actions import BEFORE, staging
 from tests.core.turn.world import a_call, a_tool, calls
 
@@ -182,10 +183,7 @@ async def test_no_neighbour_runs_on_after_the_turn_has_failed(tmp_path: Path) ->
     ]
     scene = Scene(tmp_path, [batch], *two)
 
-    def full(result: ToolResult) -> None:
-        raise UserError("The disk is full.")
-
-    scene.journal.record_call_finished = full  # type: ignore[method-assign]
+    fail_on(scene.journal, r.CallFinished, UserError("The disk is full."))
     assert await scene.play() == "error"
     assert ended.is_set()
     assert scene.results() == {"1": "The disk is full.", "2": "The disk is full."}
@@ -269,10 +267,7 @@ async def test_the_exit_hook_runs_once_when_the_turn_fails(tmp_path: Path) -> No
     exits = Exits()
     scene = Scene(tmp_path, [CALL], tool(works, hooks=Hooks(exit=exits.hook)))
 
-    def full(result: ToolResult) -> None:
-        raise UserError("The disk is full.")
-
-    scene.journal.record_call_finished = full  # type: ignore[method-assign]
+    fail_on(scene.journal, r.CallFinished, UserError("The disk is full."))
     assert await scene.play() == "error"
     assert exits.calls == ["1"]
 

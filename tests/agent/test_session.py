@@ -21,9 +21,10 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import REMINDER, Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.preview_stack import NOTHING_PENDING, Preview
+from agentchat.journal import records as r
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.process.sandbox import IMPOSSIBLE, Sandbox
-from tests.agent.scene import Scene
+from tests.agent.scene import Scene, fail_on
 from tests.core.turn.world import RESOLVE, a_call, a_tool, calls
 
 DONE = Reply("Done.")
@@ -617,10 +618,7 @@ async def test_a_message_of_the_user_is_journaled_before_it_is_shown(tmp_path: P
 async def test_a_message_that_cannot_be_journaled_goes_back_to_the_prompt(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [DONE])
 
-    def fails(message: Any, decision: Any) -> None:
-        raise UserError("The disk is full.")
-
-    scene.journal.record_message = fails  # type: ignore[method-assign,assignment]
+    fail_on(scene.journal, r.MessageRecorded, UserError("The disk is full."))
     assert await scene.play() == "error"
     assert (scene.screen.users, scene.screen.given_back) == ([], 1)
     assert scene.screen.statuses[-1].state == "idle"
@@ -796,10 +794,7 @@ async def test_what_fails_in_the_background_is_logged_and_shown(
     scene = Scene(tmp_path, [STAGE, DONE], Stager().tool)
     await scene.play()
 
-    def fails(pending: Any, action: Any) -> None:
-        raise RuntimeError("no way")
-
-    scene.journal.record_preview_resolving = fails  # type: ignore[method-assign,assignment]
+    fail_on(scene.journal, r.PreviewResolving, RuntimeError("no way"))
     scene.resolve("apply")
     await scene.screen.until(lambda: bool(scene.screen.notes))
     ((level, text),) = scene.screen.notes
@@ -824,16 +819,11 @@ async def test_a_message_that_could_not_be_journaled_is_sent_once_by_the_next_tu
     tmp_path: Path,
 ) -> None:
     scene = Scene(tmp_path, [DONE])
-    record = scene.journal.record_message
-
-    def fails(message: Any, decision: Any) -> None:
-        raise UserError("The disk is full.")
-
-    scene.journal.record_message = fails  # type: ignore[method-assign,assignment]
+    works_again = fail_on(scene.journal, r.MessageRecorded, UserError("The disk is full."))
     scene.session.add_note("The user changed a file.")
     assert await scene.play() == "error"
     assert scene.chat.history.messages == ()
-    scene.journal.record_message = record  # type: ignore[method-assign]
+    works_again()
     assert await scene.play() == "stop"
     messages = [message.text for message in scene.model.requests[0].history.messages]
     assert messages == ["The user changed a file.", "go"]
@@ -870,14 +860,14 @@ async def test_text_shown_soon_after_a_progress_record_is_journaled_by_a_timer(
         return Reply("one two")
 
     scene, journaled = Scene(tmp_path, [slow]), asyncio.Event()
-    record = scene.journal.record_progress
+    record = scene.journal.add_progress
 
-    def record_progress(text: str) -> None:
+    def add_progress(text: str) -> None:
         record(text)
         if text == "one two":
             journaled.set()
 
-    scene.journal.record_progress = record_progress  # type: ignore[method-assign]
+    scene.journal.add_progress = add_progress  # type: ignore[method-assign]
     scene.session.send("go")
     await asyncio.wait_for(journaled.wait(), 5)
     await scene.finished()

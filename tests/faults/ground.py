@@ -11,6 +11,7 @@ from agentchat.agent.session import Session
 from agentchat.agent.session_parts import SessionParts
 from agentchat.app.workspaces import LocalLeftovers
 from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel
@@ -57,8 +58,8 @@ def the_change(root: Path) -> ChangeSet:
 async def make_it(root: Path, state: Path) -> None:
     """Make the change as a call does: written down first."""
     journal = JournalWriter.open(state, "chat")
-    journal.record_chat_opened("chat", str(root), "", "")
-    journal.record_turn_started(1)
+    journal.add(r.ChatOpened(chat="chat", cwd=str(root), model="", version=""))
+    journal.add(r.TurnStarted(1))
     workspace = JournaledWorkspace(LocalWorkspace(str(root)), journal, "call")
     await workspace.apply(the_change(root))
 
@@ -69,7 +70,7 @@ class Reopened:
     def __init__(self, root: Path, state: Path) -> None:
         self.journal = JournalWriter.open(state, "chat")
         self.screen = KeptScreen()
-        self.journal.record_chat_opened("chat", str(root), "", "")
+        self.journal.add(r.ChatOpened(chat="chat", cwd=str(root), model="", version=""))
         workspace = LocalWorkspace(str(root))
         self.session = Session(
             SessionParts(

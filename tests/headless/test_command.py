@@ -20,6 +20,7 @@ from agentchat.app.state import State
 from agentchat.app.unattended_chat import open_chat
 from agentchat.headless.command import main
 from agentchat.headless.output import TextView
+from agentchat.journal import records as r
 from agentchat.journal.index import list_saved_chats
 from agentchat.journal.records import TurnFinished
 from agentchat.journal.writer import JournalWriter
@@ -103,7 +104,7 @@ async def test_a_chat_whose_model_has_no_key_any_more_goes_on_with_the_configure
 ) -> None:
     state = State(tmp_path / "state")
     with closing(JournalWriter.open(state.folder, "saved")) as journal:
-        journal.record_model("mistral", "devstral")
+        journal.add(r.ModelChosen("mistral", "devstral"))
     settings = read_settings({"model": {"base_url": "http://127.0.0.1:9/v1", "name": "mine"}})
     view = TextView(io.StringIO(), err := io.StringIO())
     chat = await open_chat("saved", str(workspace), settings, state, view)

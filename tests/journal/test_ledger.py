@@ -10,9 +10,10 @@ import pytest
 from agentchat.core.messages import Reply, Usage, UserText
 from agentchat.core.spending import Totals, format_cost
 from agentchat.journal import records as r
+from agentchat.journal.entries import message_records, request_record
 from agentchat.journal.ledger import FOLDER, UsageLedger
+from agentchat.journal.log_text import render_usage
 from agentchat.journal.reader import read_totals
-from agentchat.journal.usage_text import render_usage
 from agentchat.journal.writer import JournalWriter
 
 USAGE = Usage(12_000, 300, 12_300, 0.25, cache_read_tokens=10_000, cache_write_tokens=1_500)
@@ -89,8 +90,8 @@ def test_a_stopped_answer_costs_at_least_what_is_known_also_in_another_process(
 
 def test_a_request_without_a_message_counts_after_a_restart(tmp_path: Path) -> None:
     journal = JournalWriter.open(tmp_path, "00000000-0000-4000-8000-000000000001")
-    journal.record_message(Reply("x", usage=USAGE))
-    journal.record_request("m", USAGE)
+    journal.add(*message_records(Reply("x", usage=USAGE)))
+    journal.add(request_record("m", USAGE))
     journal.close()
     again = JournalWriter.open(tmp_path, "00000000-0000-4000-8000-000000000001")
     assert again.restored.used == Totals().add(USAGE).add(USAGE)

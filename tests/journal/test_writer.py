@@ -20,6 +20,14 @@ from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, Ready
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal import records as r
 from agentchat.journal.codec import kind_of, pack, to_fields
+from agentchat.journal.entries import (
+    has_own_effect,
+    message_records,
+    preview_record,
+    response_record,
+    start_records,
+    tools_record,
+)
 from agentchat.journal.reader import read_history
 from agentchat.journal.timeline import Timeline
 from agentchat.journal.writer import JournalWriter, RestoredChat
@@ -64,8 +72,8 @@ def sha(data: bytes) -> str:
 
 
 def test_a_change_is_written_with_its_bytes_before_it_is_made(journal: JournalWriter) -> None:
-    journal.record_change_started("1", CHANGE)
-    journal.record_change_applied("1")
+    journal.add(r.ChangeStarted("1", journal.store(CHANGE.parts)))
+    journal.add(r.ChangeApplied("1"))
     assert kinds(journal) == ["content", "content", "changing", "changed"]
     changing = next(record for record in journal.records() if isinstance(record, r.ChangeStarted))
     assert changing.source == "1"
@@ -76,7 +84,8 @@ def test_a_change_is_written_with_its_bytes_before_it_is_made(journal: JournalWr
 
 
 def test_a_call_without_a_change_is_written_before_it_starts(journal: JournalWriter) -> None:
-    journal.record_call_started(ReadyCall(CALL, CallTarget("/w"), ALLOWED))
+    ready = ReadyCall(CALL, CallTarget("/w"), ALLOWED)
+    journal.add(*start_records(ready), durable=has_own_effect(ready))
     decided, started = journal.records()
     assert isinstance(decided, r.DecisionMade)
     assert (decided.scope, decided.verdict, decided.who) == (SCOPE.description, "allow", "policy")
@@ -96,7 +105,7 @@ def test_an_answer_is_written_as_the_users(
     journal: JournalWriter, answer: ApprovalResponse, why: str
 ) -> None:
     question = ApprovalRequest(CALL, CallTarget("/w"), Decision(Verdict.ASK, EFFECT, SCOPE))
-    journal.record_response(question, answer)
+    journal.add(response_record(question, answer))
     (decided,) = journal.records()
     assert isinstance(decided, r.DecisionMade)
     assert (decided.verdict, decided.why, decided.who) == (answer.choice, why, "user")
@@ -105,13 +114,14 @@ def test_an_answer_is_written_as_the_users(
 
 def test_a_call_that_the_user_approved_is_no_second_decision(journal: JournalWriter) -> None:
     approved = Decision(Verdict.ALLOW, Reason("user", "accept"))
-    journal.record_call_started(ReadyCall(CALL, CallTarget("/w"), approved))
+    ready = ReadyCall(CALL, CallTarget("/w"), approved)
+    journal.add(*start_records(ready), durable=has_own_effect(ready))
     assert kinds(journal) == ["call_started"]
 
 
 def test_a_result_is_written_with_the_rule_that_denied_the_call(journal: JournalWriter) -> None:
     result = ToolResult("1", "edit", "Denied by rule: deny edit", Status.DENIED)
-    journal.record_message(result, Decision(Verdict.DENY, Reason("rule", "deny edit")))
+    journal.add(*message_records(result, Decision(Verdict.DENY, Reason("rule", "deny edit"))))
     decided, recorded = journal.records()
     assert isinstance(decided, r.DecisionMade)
     assert (decided.verdict, decided.why) == ("deny", "rule: deny edit")
@@ -123,16 +133,16 @@ def test_a_preview_is_written_with_its_bytes_and_how_it_was_resolved(
     journal: JournalWriter,
 ) -> None:
     pending = Preview("AST Edit", "ast_edit", nothing, preview=DryRunResult(CHANGE), id="p1")
-    journal.record_preview_staged(pending)
-    journal.record_preview_resolving(pending, "apply")
-    journal.record_preview_resolved(pending, "apply", "fine")
+    journal.add(preview_record(pending, journal.store))
+    journal.add(r.PreviewResolving(pending.id, "apply"))
+    journal.add(r.PreviewResolved(pending.id, pending.label, "apply", "fine"))
     assert kinds(journal) == ["content", "content", "staged", "resolving", "resolved"]
 
 
 def test_an_arriving_answer_costs_its_own_length_and_not_its_square(journal: JournalWriter) -> None:
     answer = "".join(f"This is sentence {number} of a long answer. " for number in range(1000))
     for end in range(0, len(answer), 100):
-        journal.record_progress(answer[:end])
+        journal.add_progress(answer[:end])
     size = sum(len(pack(to_fields(record))) for record in journal.records())
     assert size < 2 * len(answer)
     (broken,) = journal_history(journal)
@@ -144,32 +154,32 @@ def test_a_secret_that_arrives_in_two_parts_is_masked(journal: JournalWriter) ->
     journal.mask_secrets(["sk-0123456789"])
     answer = "The key sk-0123456789 is it"
     for end in (7, 16, 24, len(answer)):
-        journal.record_progress(answer[:end])
+        journal.add_progress(answer[:end])
     assert journal_history(journal) == ["The key [secret] is it"]
 
 
 def test_the_next_answer_begins_from_its_start(journal: JournalWriter) -> None:
-    journal.record_progress("I wi")
-    journal.record_message(Reply("I will."))
-    journal.record_progress("I did")
+    journal.add_progress("I wi")
+    journal.add(*message_records(Reply("I will.")))
+    journal.add_progress("I did")
     assert journal_history(journal) == ["I will.", "I did"]
 
 
 def test_an_answer_that_was_recorded_whole_is_not_recorded_again(journal: JournalWriter) -> None:
-    journal.record_progress("I will.")
-    journal.record_progress("I will.")
+    journal.add_progress("I will.")
+    journal.add_progress("I will.")
     assert kinds(journal) == ["so_far"]
 
 
 def test_what_a_chat_was_is_known_as_soon_as_it_is_open(tmp_path: Path) -> None:
     first = JournalWriter.open(tmp_path, "chat")
     assert first.restored == RestoredChat(History(), Timeline(), None)
-    first.record_tools(ToolSelection(("bash",), ("read",), ()))
-    first.record_turn_started(3)
-    first.record_message(UserText("go"))
-    first.record_change_started("c", CHANGE)
+    first.add(tools_record(ToolSelection(("bash",), ("read",), ())))
+    first.add(r.TurnStarted(3))
+    first.add(*message_records(UserText("go")))
+    first.add(r.ChangeStarted("c", first.store(CHANGE.parts)))
     staged = Preview("Edit: a", "edit", nothing, id="p", calls=("c",), for_user=True)
-    first.record_preview_staged(staged)
+    first.add(preview_record(staged, first.store))
     first.close()
     second = JournalWriter.open(tmp_path, "chat")
     restored = second.restored
@@ -189,9 +199,9 @@ def journal_history(journal: JournalWriter) -> list[str]:
 
 
 def test_a_turn_has_a_beginning_and_an_end(journal: JournalWriter) -> None:
-    journal.record_chat_opened("chat", "/w", "offline", "0.1.0")
-    journal.record_turn_started(1)
-    journal.record_progress("I re")
-    journal.record_call_finished(ToolResult("1", "edit", "ok"))
-    journal.record_turn_finished(1, "stop")
+    journal.add(r.ChatOpened(chat="chat", cwd="/w", model="offline", version="0.1.0"))
+    journal.add(r.TurnStarted(1))
+    journal.add_progress("I re")
+    journal.add(r.CallFinished("1", "ok"))
+    journal.add(r.TurnFinished(1, "stop"))
     assert kinds(journal) == ["opened", "turn_started", "so_far", "call_finished", "turn_finished"]

@@ -79,8 +79,8 @@ function CHECKS.rects(width, height, cursor, top)
   for _, rect in ipairs({
     layout.centre(screen, want),
     layout.bottom(screen, want),
-    layout.clear_of(screen, want, { area }),
-    layout.bottom(layout.above(screen, top, height), want),
+    layout.lowest(screen, want, { area }),
+    layout.clear_of(screen, want, { area }, { area }),
   }) do
     assert(rect.width >= 1 and rect.height >= 1, vim.inspect(rect))
   end
@@ -157,9 +157,11 @@ function CHECKS.question(line, lines, width, way_in)
   document.page(request, true)
   document.lead(request)
   document.heading(request, width)
-  document.title(request, width)
+  document.title(request, width, 1, way_in)
   local edge = { width = width, part = { first = 1, last = 2, rows = 30 }, inside = way_in == '' }
-  document.footer(request, edge, way_in, { text = '1 of 2 kept', whole = false })
+  local footer = document.footer(request, edge, way_in, { text = '1 of 2 kept', whole = false })
+  assert(layout.width(footer) <= math.max(width, 1), 'the footer is cut')
+  document.held_footer(request, edge)
 end
 
 function CHECKS.todo(lines)

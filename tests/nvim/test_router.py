@@ -115,7 +115,7 @@ async def test_a_chat_that_is_closed_and_at_once_opened_again_goes_on(host: Host
 async def test_a_chat_closed_in_mid_turn_and_at_once_opened_again_goes_on(host: Host) -> None:
     host.open("one")
     host.send("one", "run: sleep 30")
-    await host.neovim.until(lambda: any(call[0] == "approval.show" for call in host.neovim.calls))
+    await host.neovim.until(lambda: "AgentToolStarted" in host.neovim.drawn())
     host.take("closed", "one")
     host.open("one", saved={"source": ""})
     host.send("one", "hello again")
@@ -126,7 +126,7 @@ async def test_a_chat_closed_in_mid_turn_and_at_once_opened_again_goes_on(host: 
 async def test_a_chat_that_is_closed_draws_nothing_more(host: Host) -> None:
     host.open("one")
     host.send("one", "run: sleep 30")
-    await host.neovim.until(lambda: any(call[0] == "approval.show" for call in host.neovim.calls))
+    await host.neovim.until(lambda: "AgentToolStarted" in host.neovim.drawn())
     host.neovim.calls.clear()
     host.take("closed", "one")
     host.open("one", saved={"source": ""})

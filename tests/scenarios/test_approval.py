@@ -14,6 +14,8 @@ from tests.support.editor import Editor, Float
 from tests.support.model_server import ModelServer
 from tests.support.replies import Call, call, calls, text
 
+pytestmark = pytest.mark.asks_first
+
 TOUCH = "touch m"
 _numbers = itertools.count(1)
 

@@ -6,6 +6,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
@@ -21,6 +23,7 @@ def run(chat: Chat, command: str) -> Call:
     return wanted
 
 
+@pytest.mark.asks_first
 def test_progress_is_shown_and_told_up_to_the_end(
     chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
 ) -> None:
@@ -37,6 +40,7 @@ def test_progress_is_shown_and_told_up_to_the_end(
     assert "\n    50% done\n" in chat.text()
 
 
+@pytest.mark.asks_first
 def test_a_large_result_names_a_file_that_gf_opens_in_another_window(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:

@@ -14,6 +14,8 @@ from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
 from tests.support.replies import call, calls, held, text
 
+pytestmark = pytest.mark.asks_first
+
 RULES = [
     {"action": "allow", "tool": "bash", "words": ["ls"]},
     {"action": "deny", "words": ["rm"]},

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from tests.conftest import StartEditor, connected
 from tests.support import launch
@@ -88,6 +89,7 @@ def test_a_message_queued_when_the_host_dies_is_not_lost(
     editor.wait_notice("agentchat: ")
 
 
+@pytest.mark.asks_first
 def test_prompts_close_and_what_was_remembered_is_gone_when_the_host_dies(
     chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
 ) -> None:
@@ -110,6 +112,7 @@ def test_prompts_close_and_what_was_remembered_is_gone_when_the_host_dies(
     chat.asked("bash")
 
 
+@pytest.mark.asks_first
 def test_a_running_command_dies_with_the_host(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:
@@ -246,7 +249,7 @@ def test_files_that_a_killed_host_left_half_changed_are_as_before(
     changes = [
         FileChange(str(file), data, b"new\n") for file, data in zip(files, before, strict=True)
     ]
-    journal.record_change_started("c", ChangeSet(tuple(changes)))
+    journal.add(r.ChangeStarted("c", journal.store(ChangeSet(tuple(changes)).parts)))
     journal.close()
     files[0].write_bytes(b"new\n")
     model_server.script(text("I am back."))

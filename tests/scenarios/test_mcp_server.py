@@ -180,7 +180,9 @@ def test_an_agent_of_the_older_protocol_is_served(home: Path, workspace: Path) -
 def test_without_neovim_rules_decide(client: McpClient, home: Path, workspace: Path) -> None:
     assert "one\ntwo" in client.call("read", path="notes.txt")
     denied = client.call("bash", command="touch made")
-    assert denied.startswith("Denied: nobody is here to answer. Add a rule")
+    assert denied.startswith("Denied: nobody is here to answer. It ran isolated")
+    assert "Add a rule to" in denied
+    assert '"isolated": true' in denied
     assert str(home / "config" / "nvim" / "agentchat" / "rules.json") in denied
     assert "No Neovim with agentchat runs in this project" in denied
     assert not (workspace / "made").exists()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import StartEditor, connected
 from tests.support.chat import Chat
 from tests.support.model_server import ModelServer
@@ -15,6 +17,7 @@ def write(path: Path, content: str) -> None:
     path.write_text(content)
 
 
+@pytest.mark.asks_first
 def test_a_command_of_the_project_completes_asks_and_is_sent(
     start_editor: StartEditor, model_server: ModelServer
 ) -> None:

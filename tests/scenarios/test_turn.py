@@ -183,6 +183,7 @@ def test_a_turn_and_its_calls_are_announced(
     assert started == ["ls"]
 
 
+@pytest.mark.asks_first
 def test_the_status_follows_the_turn(chat: Chat, editor: Editor, model_server: ModelServer) -> None:
     gate = threading.Event()
     assert chat.status()["state"] == "idle"
@@ -338,6 +339,7 @@ COMMANDS = [
 
 
 @pytest.mark.smoke
+@pytest.mark.asks_first
 def test_bash_tells_output_and_exit_code(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:
@@ -347,6 +349,7 @@ def test_bash_tells_output_and_exit_code(
         assert chat.event("AgentToolFinished")["status"] == status
 
 
+@pytest.mark.asks_first
 def test_a_command_that_takes_too_long_is_killed_with_its_children(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:
@@ -361,6 +364,7 @@ def test_a_command_that_takes_too_long_is_killed_with_its_children(
     editor.wait(lambda: not sleeping(editor, "sleep 3"), limit=2)
 
 
+@pytest.mark.asks_first
 def test_stop_kills_a_running_command_and_keeps_its_output(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:
@@ -384,6 +388,7 @@ def sleeping(editor: Editor, command: str) -> list[str]:
     return [args for args in running.values() if args.startswith(command)]
 
 
+@pytest.mark.asks_first
 def test_each_command_has_a_fresh_shell_in_the_workspace(
     chat: Chat, model_server: ModelServer, workspace: Path
 ) -> None:
@@ -393,6 +398,7 @@ def test_each_command_has_a_fresh_shell_in_the_workspace(
     assert second.split() == ["[]", str(workspace)]
 
 
+@pytest.mark.asks_first
 def test_long_output_reaches_the_model_as_head_and_tail(
     chat: Chat, model_server: ModelServer
 ) -> None:
@@ -450,6 +456,7 @@ def test_a_read_of_two_files_runs_without_a_question(
     assert not [e for e in editor.events if e.name == "AgentApprovalRequested"]
 
 
+@pytest.mark.asks_first
 def test_a_chat_that_waits_for_an_answer_goes_on_waiting_while_the_user_steers(
     chat: Chat, model_server: ModelServer
 ) -> None:

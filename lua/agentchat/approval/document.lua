@@ -34,6 +34,8 @@ local M = {}
 local LONG = { rows = 10, share = 0.6 }
 local BORDER_AND_MARGIN = 6
 
+local WORDS_BAR = '▎ ' -- before what the model said
+
 local SAFETY = {
   [0] = '0 · no dry run, no undo',
   [1] = '1 · can be undone',
@@ -47,15 +49,29 @@ local HINTS = {
   { 'T', 'all' },
   { 't', 'try' },
   { 'r', 'reject' },
+  { 'R', 'rule' },
   { 'c', 'cancel' },
   { 'e', 'edit' },
+  { 'x', 'hunk' },
+  { 'C', 'comment' },
+  { 'E', 'edit text' },
   { '?', 'details' },
   { 'q', 'hide' },
 }
 
----@type [string, string][] the rest, shown where all of them fit
-local RULE_HINT = { { 'R', 'rule' } }
-local DIFF_HINTS = { { 'x', 'hunk' }, { 'C', 'comment' }, { 'E', 'edit text' } }
+-- Which keys give way first where not all of them fit; these are never left out.
+local LEAST_NEEDED = vim.split('E C x q e t T c A', ' ')
+
+-- What the details say of the answers.
+local ANSWERS = {
+  A = 'always: accept, and do not ask again about the same',
+  a = 'accept this call',
+  t = 'try it on an overlay: shows what it would change',
+  r = 'reject it, with a reason',
+  c = 'cancel this and all calls that wait',
+  e = 'edit the arguments first',
+  q = 'hide the question; ga shows it again',
+}
 
 --- The request without empty values; its `subject` is its own id unless it repeats another one.
 function M.without_empty(request)
@@ -152,17 +168,58 @@ function M.add_notes(page, lines)
   end
 end
 
+--- Whether the lines of a float may break between words only. Of code every character must be seen
+--- as it is, so that is where none of it has to be broken.
+---@param columns integer
+function M.wraps_words(request, columns)
+  return request.kind == 'text' or float.widest(request.doc.lines) <= columns
+end
+
+local function place_of(request) return ('%d of %d'):format(request.place, request.total) end
+
+--- Whether there is something that `e` edits: a question about no call has only its draft.
+function M.is_editable(request) return request.draft ~= nil or request.kind ~= 'text' end
+
+---@param inside boolean whether the user is in the float
+---@param tally? agentchat.Tally
+local function hints_of(request, inside, tally)
+  local in_diff = inside and tally ~= nil
+  local given = {
+    A = request.always == true,
+    T = M.offers_turn(request),
+    R = request.rule == true,
+    e = M.is_editable(request),
+    t = request.try == true,
+    x = in_diff,
+    C = in_diff,
+    E = in_diff,
+  }
+  local hints = vim.tbl_filter(function(hint) return given[hint[1]] ~= false end, HINTS)
+  return vim.tbl_map(
+    function(hint) return hint[1] == 'T' and { 'T', all_word(request) } or hint end,
+    hints
+  )
+end
+
+--- What each key does, the answers first.
+local function keys_of(request)
+  local keys = {}
+  for _, hint in ipairs(hints_of(request, false)) do
+    if ANSWERS[hint[1]] then table.insert(keys, { hint[1], ANSWERS[hint[1]] }) end
+  end
+  if M.offers_turn(request) then
+    local text = 'accept %s now, and more that "always" would cover until this turn ends'
+    table.insert(keys, { 'T', text:format(all_word(request)) })
+  end
+  if request.rule then table.insert(keys, { 'R', 'write a rule for similar calls' }) end
+  table.insert(keys, { 'H', 'list the decisions of this chat' })
+  return #(request.doc.hunks or {}) > 0 and vim.list_extend(keys, hunks.HELP) or keys
+end
+
 local function add_details(page, request)
   local details = request.details or {}
   M.add_notes(page, #details > 0 and details or { 'No details.' })
-  local keys = { { 'H', 'list the decisions of this chat' } }
-  if request.rule then table.insert(keys, 1, { 'R', 'write a rule for similar calls' }) end
-  if M.offers_turn(request) then
-    local text = 'accept %s now, and more that "always" would cover until this turn ends'
-    table.insert(keys, 1, { 'T', text:format(all_word(request)) })
-  end
-  if #(request.doc.hunks or {}) > 0 then vim.list_extend(keys, hunks.HELP) end
-  M.add_notes(page, float.key_lines(keys))
+  M.add_notes(page, float.key_lines(keys_of(request)))
 end
 
 ---@param lines string[]
@@ -189,9 +246,25 @@ local function is_above(request, fact, long)
   return request.kind == 'text' or (fact[3] == 'AgentChatWarning' and long)
 end
 
+local MOST_WORDS = 3 -- rows of them above what would run; more are below it
+
+--- Adds what the model said before it made the call.
+local function add_words(page, words)
+  for _, line in ipairs(vim.split(words, '\n')) do
+    add(page, WORDS_BAR .. line)
+    mark(page, 0, #WORDS_BAR, 'AgentChatAgent')
+  end
+end
+
 --- The text of a request: what would run, its facts, and the details if asked for.
-function M.page(request, detailed)
+---@param words? string what the model said before, where the chat does not show it
+function M.page(request, detailed, words)
   local page = { lines = {}, marks = {}, rows = {} }
+  local words_above = words and count_rows({ words }) <= MOST_WORDS
+  if words_above then
+    add_words(page, words)
+    add(page, '')
+  end
   local found, above, below = facts(request), {}, {}
   local long = is_long(request, found)
   for _, fact in ipairs(found) do
@@ -200,61 +273,111 @@ function M.page(request, detailed)
   M.add_facts(page, above)
   if #above > 0 then add(page, '') end
   add_doc(page, request.doc)
+  if words and not words_above then
+    add(page, '')
+    add_words(page, words)
+  end
   if #below > 0 then add(page, '') end
   M.add_facts(page, below)
   if detailed then add_details(page, request) end
   return page
 end
 
-local function place_of(request) return ('%d of %d'):format(request.place, request.total) end
-
---- Whether there is something that `e` edits: a question about no call has only its draft.
-function M.is_editable(request) return request.draft ~= nil or request.kind ~= 'text' end
-
-local function hints_of(request)
-  local given = {
-    A = request.always == true,
-    T = M.offers_turn(request),
-    e = M.is_editable(request),
-    t = request.try == true,
-  }
-  local hints = vim.tbl_filter(function(hint) return given[hint[1]] ~= false end, HINTS)
-  return vim.tbl_map(
-    function(hint) return hint[1] == 'T' and { 'T', all_word(request) } or hint end,
-    hints
-  )
+--- The edges of a float whose request was answered, while the next one is awaited.
+function M.held_title(request, width)
+  return layout.title('✓ ' .. request.title, width, place_of(request), 'AgentChatDone')
 end
 
---- The title of a float: the request, and its place among those of the reply.
-function M.title(request, width)
-  return layout.title(request.title, width, place_of(request), 'AgentChatTitle')
+function M.held_footer(request, edge)
+  local text = (' answered · the next question of %d follows '):format(request.total)
+  local left = { layout.line(), layout.on_edge(text, 'AgentChatFact') }
+  local keys = layout.hints({ { 'q', 'leave' } }, 1)
+  return layout.fitting_edge({ left, { layout.line() } }, { keys, {} }, edge.width)
 end
 
 --- The title of another window: the same with the keys.
 function M.heading(request, width, tally)
   local title = table.concat({ request.title, place_of(request), tally and tally.text }, ' · ')
   local function with(hints) return (' %s · %s'):format(title, table.concat(hints, '  ')) end
-  local hints = hints_of(request)
+  local hints = hints_of(request, false)
   local long = with(vim.tbl_map(function(hint) return table.concat(hint, ' ') end, hints))
   if vim.api.nvim_strwidth(long) <= width then return long end
   return with(vim.tbl_map(function(hint) return hint[1] end, hints))
 end
 
+--- Ways to name the keys with their words, the best first: what is left out is behind `?`.
+---@return [string, string][][]
+local function ways_to_name(hints)
+  local ways = { hints }
+  for _, key in ipairs(LEAST_NEEDED) do
+    local left = ways[#ways]
+    local fewer = vim.tbl_filter(function(hint) return hint[1] ~= key end, left)
+    if #fewer < #left then table.insert(ways, fewer) end
+  end
+  return ways
+end
+
+local ALL_ROWS = { first = 1, last = 1, rows = 1 }
+local CORE = 'AarRc?' -- keys that are named before the way into the float
+
+local function lead_of(way_in) return (' %s ›'):format(way_in) end
+
+--- Names keys in as few columns as their words allow.
+local function named_tightly(hints, lead)
+  local brief = vim.tbl_map(function(hint) return hint[1] == '?' and { '?', '' } or hint end, hints)
+  return layout.hints(brief, #brief, lead, true)
+end
+
+--- Whether a title leaves room for an ending.
+local function has_room(request, width, ending)
+  return layout.width({ { request.title }, { ending } }) + 7 <= width
+end
+
+--- Whether the lower edge says how to get in; else the title does.
+local function leads_below(request, way_in, width)
+  if not has_room(request, width, ('%s · %s'):format(way_in, place_of(request))) then
+    return true
+  end
+  local function is_core(hint) return CORE:find(hint[1], 1, true) ~= nil end
+  local core = vim.tbl_filter(is_core, hints_of(request, false))
+  return layout.width(named_tightly(core, lead_of(way_in))) < width
+end
+
 --- The keys that answer, and which part of the text is visible.
 ---@param way_in string how to get into the float, while the user is not in it
 function M.footer(request, edge, way_in, tally)
-  local hints, lefts = hints_of(request), {}
-  if way_in == '' then
-    local more = { hints, request.rule and RULE_HINT or {}, tally and DIFF_HINTS or {} }
-    local all = vim.iter(more):flatten(1):totable()
-    table.insert(lefts, layout.hints(all, #all))
+  local leads = way_in ~= '' and leads_below(request, way_in, edge.width)
+  local lead = leads and lead_of(way_in) or nil
+  local hints, lefts = hints_of(request, way_in == '', tally), {}
+  local ways = ways_to_name(hints)
+  for _, way in ipairs(ways) do
+    table.insert(lefts, layout.hints(way, #way, lead))
+    table.insert(lefts, named_tightly(way, lead))
   end
-  local lead = way_in ~= '' and (' %s ›'):format(way_in) or nil
-  for words = #hints, 0, -1 do
-    table.insert(lefts, layout.hints(hints, words, lead))
+  local parts, least = hunks.parts(tally, edge.part), ways[#ways]
+  local keys = { layout.hints(hints, 0), layout.hints(least, 0), { layout.line() } }
+  return layout.fitting_pair(lefts, parts, edge.width)
+    or layout.fitting_pair(lefts, hunks.parts(tally, ALL_ROWS), edge.width)
+    or layout.fitting_edge(keys, parts, edge.width)
+end
+
+--- The title of a float: the request, its place among those of the reply, and how many wait besides.
+---@param others integer requests of the chat that wait
+---@param way_in string how to get into the float, while the user is not in it
+function M.title(request, width, others, way_in)
+  local place, endings = place_of(request), {}
+  if others > 0 then place = ('%s · %d more'):format(place, others) end
+  if way_in ~= '' and not leads_below(request, way_in, width) then
+    table.insert(endings, ('%s · %s'):format(way_in, place))
   end
-  table.insert(lefts, layout.hints(hints, 0))
-  return layout.fitting_edge(lefts, hunks.parts(tally, edge.part), edge.width)
+  table.insert(endings, place)
+  for _, ending in ipairs(endings) do
+    if has_room(request, width, ending) then
+      return layout.title(request.title, width, ending, 'AgentChatTitle')
+    end
+  end
+  local is_alone = request.total == 1 and others == 0
+  return layout.title(request.title, width, not is_alone and place or nil, 'AgentChatTitle')
 end
 
 --- Matches the labels of facts, so that a long value wraps behind its label.
@@ -265,6 +388,9 @@ function M.label_pattern(found)
 end
 
 --- The same for a request, whose lines of code wrap behind their line numbers.
-function M.lead(request) return M.label_pattern(facts(request)) .. [[\|]] .. hunks.GUTTER end
+function M.lead(request)
+  local patterns = { M.label_pattern(facts(request)), hunks.GUTTER, '^' .. WORDS_BAR }
+  return table.concat(patterns, [[\|]])
+end
 
 return M

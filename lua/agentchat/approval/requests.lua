@@ -1,45 +1,29 @@
--- The approval requests that wait for a response, at most one for each chat. A request takes no focus
--- and is answered once: by a command, or by one key that a person pressed after it had been visible
--- for a while.
+-- The approval requests that wait for a response: those of a chat one after the other. A request takes
+-- no focus and is answered once: by a command, or by one key that a person pressed after it had been
+-- visible for a while.
 
 local actions = require('agentchat.chat.actions')
 local attention = require('agentchat.attention')
 local decisions = require('agentchat.diff.decisions')
+local dock = require('agentchat.approval.dock')
 local document = require('agentchat.approval.document')
+local editor = require('agentchat.approval.editor')
+local float = require('agentchat.ui.float')
 local host = require('agentchat.host.process')
 local hunks = require('agentchat.diff.hunks')
 local input = require('agentchat.ui.input')
 local key_guard = require('agentchat.ui.key_guard')
-local layout = require('agentchat.ui.layout')
 local notify = require('agentchat.notify')
 local panels = require('agentchat.ui.panel')
+local queue = require('agentchat.approval.queue')
 local registry = require('agentchat.chat.registry')
 local render = require('agentchat.ui.render')
+local request_panel = require('agentchat.approval.request_panel')
 local review = require('agentchat.review.list')
 local rules = require('agentchat.approval.rules')
-local settings = require('agentchat.config.settings')
 local split = require('agentchat.diff.split')
 
 local M = {}
-
----@class (exact) agentchat.ResponseDetails
----@field reason? string
----@field arguments? string JSON
----@field replaced? { path: string, text: string }[] files and their new text
-
----@class (exact) agentchat.WaitingRequest
----@field chat string uuid
----@field request agentchat.ApprovalRequest
----@field panel agentchat.Panel
----@field detailed boolean
----@field reason string typed so far
----@field arguments string as the user left them
----@field draft? string likewise, if the request is about a text
----@field hidden boolean by the user
----@field reported boolean the user was notified, as the chat was not visible
-
----@type table<string, agentchat.WaitingRequest>
-local requests = {}
 
 local NO_ALWAYS = '"always" is not available for this call: accept or reject it.'
 local NO_TURN = 'No other call waits that this answer would cover: accept or reject this one.'
@@ -50,31 +34,79 @@ local PARTIAL = 'A rule cannot cover single hunks: answer this request first, or
 local NOTHING = 'No approval request is pending.'
 local SHOWN_NOW = 'The approval request was hidden and is shown now: answer again.'
 local AMBIGUOUS = 'Several chats have approval requests: answer in the chat you mean.'
-local Z = 60
 
-local function finish(entry)
-  requests[entry.chat] = nil
+--- Closes the float of an answered request.
+local function release(chat_id)
+  local entry = queue.held(chat_id)
+  if not entry then return end
+  queue.hold(chat_id, nil)
   panels.discard(entry.panel)
-  review.uncover(entry.chat)
+  if not queue.first(chat_id) then review.uncover(chat_id) end
 end
+
+--- Takes the room in the transcript back, unless another request needs it.
+local function close_room(chat_id)
+  local chat = registry.get(chat_id)
+  if chat and not queue.first(chat_id) and not queue.held(chat_id) then dock.release(chat) end
+end
+
+---@param present fun(entry: agentchat.WaitingRequest) shows the next one
+local function finish(entry, present)
+  local inside, was_first = request_panel.is_inside(entry.panel), queue.first(entry.chat) == entry
+  queue.remove(entry)
+  panels.discard(entry.panel)
+  if not was_first then return end
+  local following = queue.first(entry.chat)
+  if not following then
+    review.uncover(entry.chat)
+    return close_room(entry.chat)
+  end
+  present(following)
+  if inside and panels.is_visible(following.panel) then panels.enter(following.panel) end
+end
+
+--- Whether more requests of the same reply are to come.
+local function expects_more(entry, choice)
+  local request = entry.request
+  local covered = choice == 'turn' and #(request.same or {}) or 0
+  return choice ~= 'cancel' and request.place + covered < request.total
+end
+
+--- Keeps the float of an answered request, with the user in it, until the next one comes.
+local function hold(entry)
+  queue.remove(entry)
+  queue.hold(entry.chat, entry)
+  local chat = registry.get(entry.chat)
+  entry.words = chat and chat.words
+  panels.draw(entry.panel)
+end
+
+local present
 
 ---@param details? agentchat.ResponseDetails
 ---@return boolean whether this answered the request
 local function respond(entry, choice, details)
   local request = entry.request
-  if requests[entry.chat] ~= entry then return false end
+  if not queue.holds(entry) then return false end
   if choice == 'always' and not request.always then
     notify.warn(NO_ALWAYS)
     return false
   end
-  finish(entry)
   local response = { chat = entry.chat, prompt = request.id, choice = choice }
   response.hunks = split.report(entry.chat, request.subject, request.doc)
+  local stays = panels.is_visible(entry.panel)
+    and entry.panel.form == 'float'
+    and float.is_focused(entry.panel.view)
+    and #queue.all(entry.chat) == 1
+    and expects_more(entry, choice)
+  if stays then
+    hold(entry)
+  else
+    finish(entry, present)
+  end
   host.send('answer', vim.tbl_extend('error', response, details or {}))
   return true
 end
-
-local function tally(entry) return hunks.tally(entry.chat, entry.request.subject, entry.request.doc) end
 
 local function ask_reason(entry)
   entry.panel.field = input.ask({
@@ -90,85 +122,54 @@ local function ask_reason(entry)
   })
 end
 
-local function arguments_problem(text)
-  local ok, value = pcall(vim.json.decode, text)
-  if not ok then return 'Not valid JSON: ' .. tostring(value):gsub('^%S-:%d+: ', '') .. '.' end
-  local object = type(value) == 'table' and (next(value) == nil or not vim.islist(value))
-  return not object and 'The arguments must be one JSON object: { … }.' or nil
-end
-
-local function edit_arguments(entry)
-  entry.panel.field = input.edit({
-    chat = entry.chat,
-    title = 'Arguments of ' .. entry.request.tool,
-    text = entry.arguments,
-    filetype = 'json',
-    share = 0.75,
-    name = 'arguments',
-    use = 'use these arguments',
-    problem = arguments_problem,
-    send = function(text) respond(entry, 'edit', { arguments = text }) end,
-    back = function(text) entry.arguments = text end,
-  })
-end
-
-local function draft_problem(text)
-  return not text:find('%S') and 'The text is empty: write one, or close it with q.' or nil
-end
-
---- Edits the text that the question is about. Writing it accepts it.
-local function edit_draft(entry)
-  entry.panel.field = input.edit({
-    chat = entry.chat,
-    title = entry.request.title,
-    text = entry.draft,
-    filetype = 'markdown',
-    share = 0.9,
-    name = 'draft',
-    use = 'accept this text',
-    problem = draft_problem,
-    send = function(text) respond(entry, 'edit', { arguments = text }) end,
-    back = function(text) entry.draft = text end,
-  })
-  vim.wo[entry.panel.field.win].linebreak = true
-end
-
 local function edit(entry)
   if not document.is_editable(entry.request) then return notify.warn(NOTHING_TO_EDIT) end
-  return (entry.draft and edit_draft or edit_arguments)(entry)
+  return editor.edit(entry, respond)
 end
 
 local function propose_rule(entry)
   if not entry.request.rule then return notify.warn(NO_RULE) end
-  local kept = tally(entry)
+  local kept = request_panel.tally(entry)
   if kept and not kept.whole then return notify.warn(PARTIAL) end
   rules.propose(entry.chat)
 end
 
 local function try(entry)
-  if not entry.request.try then return notify.warn(NO_TRY) end
-  if respond(entry, 'try') then key_guard.drain() end
+  if not entry.request.try then
+    notify.warn(NO_TRY)
+    return false
+  end
+  return respond(entry, 'try')
 end
 
 local function accept_turn(entry)
-  if not document.offers_turn(entry.request) then return notify.warn(NO_TURN) end
-  if respond(entry, 'turn') then key_guard.drain() end
+  if not document.offers_turn(entry.request) then
+    notify.warn(NO_TURN)
+    return false
+  end
+  return respond(entry, 'turn')
 end
 
-local function answers(choice)
+--- What a key in the float does: what was typed ahead was meant for the float.
+---@param answer fun(entry: agentchat.WaitingRequest): boolean
+local function answers(answer)
   return function(entry)
-    if respond(entry, choice) then key_guard.drain() end
+    if answer(entry) then key_guard.drain() end
   end
+end
+
+local function answers_with(choice)
+  return answers(function(entry) return respond(entry, choice) end)
 end
 
 ---@type table<string, fun(entry: agentchat.WaitingRequest)>
 local KEYS = {
-  A = answers('always'),
-  a = answers('accept'),
-  T = accept_turn,
+  A = answers_with('always'),
+  a = answers_with('accept'),
+  T = answers(accept_turn),
   H = function(entry) host.send('log', { chat = entry.chat, only = 'decisions' }) end,
-  c = answers('cancel'),
-  t = try,
+  c = answers_with('cancel'),
+  t = answers(try),
   r = ask_reason,
   e = edit,
   R = propose_rule,
@@ -176,63 +177,29 @@ local KEYS = {
     entry.detailed = not entry.detailed
     panels.draw(entry.panel)
   end,
-  q = function(entry) panels.hide(entry.panel) end,
 }
 
 local function map_keys(entry, buf)
   render.disable_keys(buf)
   -- Digits answer nothing here, whatever they do elsewhere; `ga` leads here.
   render.disable_keys(buf, '1 2 3 4 5 6 7 8 9 ga')
+  local function leave(key, action)
+    render.map(buf, { key }, function()
+      if queue.is_held(entry) then return release(entry.chat) end
+      action()
+    end)
+  end
   for key, act in pairs(KEYS) do
     render.map(buf, { key }, function()
+      if queue.is_held(entry) then return end
       panels.gate(entry.panel, function() act(entry) end, key)
     end)
   end
-  render.map(buf, { '<Esc>' }, function() panels.leave(entry.panel) end)
+  leave('<Esc>', function() panels.leave(entry.panel) end)
+  leave('q', function()
+    panels.gate(entry.panel, function() panels.hide(entry.panel) end, 'q')
+  end)
   if entry.request.kind == 'diff' then hunks.map(entry.panel, buf) end
-end
-
----Above the requests of other chats, where there is room, and beside the code that it is about.
-local function place(entry, screen, want)
-  for _, other in pairs(requests) do
-    local row = other ~= entry and panels.row(other.panel)
-    if row then screen = layout.above(screen, row, want.height) end
-  end
-  return layout.clear_of(screen, want, hunks.visible_areas(entry.request.doc))
-end
-
-local function panel_spec(entry)
-  local request, chat_buf = entry.request, registry.buffer(entry.chat)
-  return {
-    chat = entry.chat,
-    name = 'approval',
-    filetype = 'agentchat-question',
-    zindex = Z,
-    place = function(screen, want) return place(entry, screen, want) end,
-    title = function(width) return document.title(request, width) end,
-    footer = function(edge)
-      local key = chat_buf == vim.api.nvim_get_current_buf() and 'ga' or ':AgentApprove'
-      return document.footer(request, edge, edge.inside and '' or key, tally(entry))
-    end,
-    heading = function(width) return document.heading(request, width, tally(entry)) end,
-    subject = function()
-      return { id = request.id, subject = request.subject, title = request.title }
-    end,
-    doc = function()
-      local given = decisions.of(entry.chat, request.subject)
-      return split.document(given, document.page(request, entry.detailed))
-    end,
-    draw = function(panel)
-      -- Prose wraps between words; of code every character must be seen as it is.
-      vim.wo[panel.view.win].linebreak = request.kind == 'text'
-      hunks.draw(panel)
-    end,
-    resized = hunks.resized,
-    lead = function() return document.lead(request) end,
-    delay = function() return settings.get(chat_buf).ui.prompt_delay_ms end,
-    map = function(buf) map_keys(entry, buf) end,
-    closed = function() entry.hidden = true end,
-  }
 end
 
 ---@return boolean whether it is shown; a window cannot always be opened
@@ -244,7 +211,7 @@ local function show(entry)
 end
 
 ---Shows a request where the chat is visible; if the user does not see it, that is reported once.
-local function present(entry)
+function present(entry)
   local shown = registry.is_visible(entry.chat) and show(entry)
   if entry.reported then return end
   local line = entry.request.title .. ': see :AgentApprove.'
@@ -252,49 +219,93 @@ local function present(entry)
 end
 
 local function update()
-  for _, entry in pairs(requests) do
+  for _, entry in ipairs(queue.all_held()) do
+    if not request_panel.is_inside(entry.panel) then release(entry.chat) end
+    close_room(entry.chat)
+  end
+  for _, entry in ipairs(queue.all_first()) do
     local visible = not entry.hidden and registry.is_visible(entry.chat)
     if visible and not panels.has_window(entry.panel) then present(entry) end
+    request_panel.settle(entry)
     panels.refresh(entry.panel)
   end
+end
+
+local is_due = false
+
+--- Looks soon whether the floats are where they belong.
+local function moved()
+  if is_due or queue.is_empty() then return end
+  is_due = true
+  vim.schedule(function()
+    is_due = false
+    vim.iter({ queue.all_first(), queue.all_held() }):flatten():each(request_panel.settle)
+  end)
 end
 
 ---@param chat_id? string default: the current chat, else the only one that asks
 ---@return agentchat.WaitingRequest? entry, string? why there is none
 local function find(chat_id)
   local current = registry.current()
-  local entry = requests[chat_id or (current and current.id)]
+  local entry = queue.first(chat_id or (current and current.id))
   if entry then return entry end
-  local all = vim.tbl_values(requests)
+  local all = queue.all_first()
   if #all == 1 then return all[1] end
   return nil, #all == 0 and NOTHING or AMBIGUOUS
 end
 
---- Shows an approval request, in place of an older one of the chat.
-function M.show(chat_id, request)
-  M.close_all(chat_id)
-  request = document.without_empty(request)
+--- The user closed the window of a request: it waits on.
+local function put_away(entry)
+  entry.hidden = true
+  if queue.is_held(entry) then queue.hold(entry.chat, nil) end
+  local chat = registry.get(entry.chat)
+  if chat then dock.release(chat) end
+end
+
+local function new_entry(chat_id, request)
   local entry = { chat = chat_id, request = request, arguments = request.arguments, reason = '' }
   entry.detailed, entry.hidden, entry.reported = false, false, false
   entry.draft = request.draft
-  entry.panel = panels.new(panel_spec(entry))
-  requests[chat_id] = entry
+  entry.panel = panels.new(request_panel.spec(entry, {
+    map = function(buf) map_keys(entry, buf) end,
+    closed = function() put_away(entry) end,
+  }))
+  return entry
+end
+
+--- Shows an approval request, after those of its chat that wait already.
+function M.show(chat_id, request)
+  local entry = new_entry(chat_id, document.without_empty(request))
+  local before = queue.held(chat_id)
+  local inside = before ~= nil and request_panel.is_inside(before.panel)
+  queue.add(entry)
   review.cover(chat_id, function() M.focus(chat_id) end)
   registry.on_view_change('approval', update)
+  if queue.first(chat_id) ~= entry then return update() end
+  release(chat_id)
   present(entry)
+  if inside and panels.is_visible(entry.panel) then panels.enter(entry.panel) end
 end
 
 --- Withdraws a request that has no response yet.
 function M.close(chat_id, id)
-  local entry = requests[chat_id]
-  if entry and entry.request.id == id then finish(entry) end
+  for _, entry in ipairs(queue.all(chat_id)) do
+    if entry.request.id == id then finish(entry, present) end
+  end
 end
 
 function M.close_all(chat_id)
-  if requests[chat_id] then finish(requests[chat_id]) end
+  local all = queue.all(chat_id)
+  for _, entry in ipairs(all) do
+    queue.remove(entry)
+    panels.discard(entry.panel)
+  end
+  if #all > 0 then review.uncover(chat_id) end
+  release(chat_id)
+  close_room(chat_id)
 end
 
-function M.has(chat_id) return requests[chat_id] ~= nil end
+function M.has(chat_id) return queue.first(chat_id) ~= nil end
 
 --- Goes to a request, which is shown again if it was hidden.
 ---@param chat_id? string default: the current chat, else the only one that asks
@@ -304,73 +315,79 @@ function M.focus(chat_id)
   if panels.has_window(entry.panel) or show(entry) then panels.enter(entry.panel) end
 end
 
+--- Runs `act` on the request that is meant; one that is hidden is shown first, and not answered.
+local function with_visible(chat_id, act)
+  local entry, problem = find(chat_id)
+  if not entry then return notify.warn(problem) end
+  if panels.is_visible(entry.panel) then return act(entry) end
+  show(entry)
+  notify.info(SHOWN_NOW)
+end
+
 --- Answers a request; one that is hidden is shown first, and not answered.
 ---@param chat_id? string default: the current chat, else the only one that asks
 function M.answer(chat_id, choice, reason)
-  local entry, problem = find(chat_id)
-  if not entry then return notify.warn(problem) end
-  if not panels.is_visible(entry.panel) then
-    show(entry)
-    return notify.info(SHOWN_NOW)
-  end
-  respond(entry, choice, reason and reason ~= '' and { reason = reason } or nil)
+  with_visible(
+    chat_id,
+    function(entry) respond(entry, choice, reason and reason ~= '' and { reason = reason } or nil) end
+  )
 end
 
----@class (exact) agentchat.Proposal the proposed text of a file
----@field subject string id of the request or preview it belongs to
----@field path string
----@field name string
----@field text string
-
----Colours the text without making it a file of that type: nothing of the user's starts on it.
-local function colour(buf, path)
-  local filetype = vim.filetype.match({ filename = path, buf = buf })
-  local language = filetype and vim.treesitter.language.get_lang(filetype)
-  local started = language and pcall(vim.treesitter.start, buf, language)
-  if filetype and not started then vim.bo[buf].syntax = filetype end
+--- Answers a request by a key outside of the float, after it has been visible for a while.
+---@param choice 'always'|'accept'|'reject'|'cancel'|'try'
+function M.press(choice)
+  with_visible(nil, function(entry)
+    panels.gate(entry.panel, function()
+      if choice == 'try' then return try(entry) end
+      respond(entry, choice)
+    end)
+  end)
 end
 
 local function replace(chat_id, proposal, text)
-  local entry = requests[chat_id]
-  if entry and entry.request.id == proposal.subject then
-    return respond(entry, 'edit', { replaced = { { path = proposal.path, text = text } } })
+  for _, entry in ipairs(queue.all(chat_id)) do
+    if entry.request.id == proposal.subject then
+      return respond(entry, 'edit', { replaced = { { path = proposal.path, text = text } } })
+    end
   end
   if review.replace(chat_id, proposal.subject, proposal.path, text) then return end
   notify.warn('The change you edited is no longer pending.')
 end
 
---- Opens an editor on the proposed text of a file. A last newline is not shown, and kept.
+--- Opens an editor on the proposed text of a file.
+---@param proposal agentchat.Proposal
 function M.edit_proposal(chat_id, proposal)
-  local rest = proposal.text:sub(-1) == '\n' and '\n' or ''
-  local editor = input.edit({
-    chat = chat_id,
-    title = 'Proposed text of ' .. proposal.name,
-    text = proposal.text:sub(1, #proposal.text - #rest),
-    filetype = 'agentchat-proposal',
-    share = 0.9,
-    name = 'proposal',
-    use = 'use this text',
-    send = function(text) replace(chat_id, proposal, text .. rest) end,
-  })
-  colour(editor.buf, proposal.path)
+  editor.edit_proposal(chat_id, proposal, function(text) replace(chat_id, proposal, text) end)
 end
 
 local function forget_decisions(chat_id)
   local wanted = review.subjects(chat_id)
-  local entry = requests[chat_id]
-  if entry then wanted[entry.request.subject] = true end
+  for _, entry in ipairs(queue.all(chat_id)) do
+    wanted[entry.request.subject] = true
+  end
   decisions.forget(chat_id, wanted)
 end
 
+local group = vim.api.nvim_create_augroup('agentchat.approval', {})
+
 vim.api.nvim_create_autocmd('User', {
   pattern = 'AgentTurnFinished',
-  group = vim.api.nvim_create_augroup('agentchat.approval', {}),
-  callback = function(event) forget_decisions(event.data.chat) end,
+  group = group,
+  callback = function(event)
+    forget_decisions(event.data.chat)
+    release(event.data.chat)
+    close_room(event.data.chat)
+  end,
+})
+
+vim.api.nvim_create_autocmd({ 'WinScrolled', 'WinResized', 'CursorMoved', 'CursorMovedI' }, {
+  group = group,
+  callback = moved,
 })
 
 --- Offers a text that is sent while a request waits as the reason for rejecting it.
 local function offer_reason(chat, text)
-  local entry = requests[chat.id]
+  local entry = queue.first(chat.id)
   if not entry then return end
   entry.reason, entry.request.reason = text, text
   if panels.is_visible(entry.panel) then panels.draw(entry.panel) end
@@ -378,6 +395,15 @@ end
 
 registry.listen({
   sent = offer_reason,
+  moved = function(chat)
+    local entry = queue.held(chat.id)
+    -- The model speaks again: the reply asks no more.
+    if entry and entry.words ~= chat.words then
+      release(chat.id)
+      close_room(chat.id)
+    end
+    moved()
+  end,
   ended = function(chat)
     M.close_all(chat.id)
     decisions.forget(chat.id)

@@ -21,9 +21,23 @@ local function acknowledge(chat, text)
   end
 end
 
+local MOST_WORDS = 4000 -- bytes of what the model said last
+
+---@class agentchat.Words
+---@field text string the newest text of the model
+---@field calls table<string, true> ids of the blocks below it
+
+local function hear(chat, text)
+  local words = chat.words
+  if not words or next(words.calls) then words = { text = '', calls = {} } end
+  words.text = (words.text .. text):sub(-MOST_WORDS)
+  chat.words = words
+end
+
 ---@type table<string, fun(chat: agentchat.Chat, ...)>
 local WRITES = {
   message = function(chat, role, text)
+    if role == 'user' then chat.words = nil end
     if role == 'user' then
       acknowledge(chat, text)
       recall.add(chat, text)
@@ -31,12 +45,18 @@ local WRITES = {
     end
     messages.message(chat, role, text or '')
   end,
-  text = messages.text,
+  text = function(chat, text)
+    hear(chat, text)
+    messages.text(chat, text)
+  end,
   reasoning = messages.reasoning,
   thought = messages.thought,
   finish = messages.finish,
   activity = function(chat, text, seconds) chat.activity = { text = text, delay = seconds * 1000 } end,
-  block = messages.block,
+  block = function(chat, id, fields)
+    if chat.words then chat.words.calls[id] = true end
+    messages.block(chat, id, fields)
+  end,
   recall = function(chat, texts, title)
     recall.restore(chat, texts)
     registry.set_title(chat, title)
@@ -73,6 +93,7 @@ local function write(chat, act)
   window.follow(chat.buf, followers)
   if chat.activity then activity.draw(chat) end
   if #chat.outbox ~= queued then prompt.refresh(chat) end
+  registry.announce('moved', chat)
 end
 
 ---@class agentchat.Write

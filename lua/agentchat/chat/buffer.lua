@@ -104,7 +104,10 @@ local function listen(chat)
     api.nvim_create_autocmd(event, { group = group, buffer = chat.buf, callback = callback })
   end
   on('BufWinEnter', function() M.set_up_window(chat) end)
-  on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, function() prompt.on_change(chat) end)
+  on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, function()
+    prompt.on_change(chat)
+    registry.announce('moved', chat)
+  end)
   on('InsertEnter', function()
     chat.undo.session = chat.undo.session + 1
     if host.is_ready() then host.send('commands', { chat = chat.id }) end

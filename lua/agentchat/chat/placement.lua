@@ -52,6 +52,56 @@ local function resize(win, ui, horizontal)
   end
 end
 
+--- The windows of all tabs that show a chat, without floats.
+local function chat_windows()
+  return vim.tbl_filter(function(win)
+    local chat = registry.of(api.nvim_win_get_buf(win))
+    local is_split = api.nvim_win_get_config(win).relative == ''
+    return is_split and chat ~= nil and chat.buf == api.nvim_win_get_buf(win)
+  end, api.nvim_list_wins())
+end
+
+---@type { columns: integer, lines: integer } the screen for which the shares are
+local screen_size
+
+--- Remembers which part of the screen the windows of chats have.
+local function remember_shares()
+  local is_same = not screen_size
+    or (screen_size.columns == vim.o.columns and screen_size.lines == vim.o.lines)
+  if not is_same then return end
+  screen_size = { columns = vim.o.columns, lines = vim.o.lines }
+  for _, win in ipairs(chat_windows()) do
+    local width, height = api.nvim_win_get_width(win), api.nvim_win_get_height(win)
+    vim.w[win].agentchat_share = { width / vim.o.columns, height / vim.o.lines }
+  end
+end
+
+--- Gives the windows their part of a screen of another size: Neovim takes the columns that are
+--- missing from the last window alone.
+local function restore_shares()
+  for _, win in ipairs(chat_windows()) do
+    local share, ui = vim.w[win].agentchat_share, settings.get(api.nvim_win_get_buf(win)).ui
+    local function size(set, part, all)
+      return cells(set, all) or math.max(1, math.floor(part * all + 0.5))
+    end
+    if share and share[1] < 1 then
+      api.nvim_win_set_width(win, size(ui.width, share[1], vim.o.columns))
+    end
+    if share and share[1] == 1 then
+      api.nvim_win_set_height(win, size(ui.height, share[2], vim.o.lines))
+    end
+  end
+  screen_size = nil
+  remember_shares()
+end
+
+local function follow_screen()
+  local group = api.nvim_create_augroup('agentchat.placement', {})
+  api.nvim_create_autocmd('WinResized', { group = group, callback = remember_shares })
+  api.nvim_create_autocmd('VimResized', { group = group, callback = restore_shares })
+  remember_shares()
+end
+
 local function split(buf, mods, ui)
   mods = vim.tbl_extend('force', {}, mods)
   local is_tab = (mods.tab or -1) >= 0
@@ -64,6 +114,7 @@ local function split(buf, mods, ui)
   vim.o.switchbuf = switchbuf
   if not ok then error(problem, 0) end
   if not is_tab then resize(api.nvim_get_current_win(), ui, mods.horizontal) end
+  follow_screen()
 end
 
 local function float_config(ui)
@@ -135,6 +186,7 @@ function M.show_beside(buf)
   local side = SIDES[position_of(ui)] or SIDES.right
   local ok, win = pcall(api.nvim_open_win, buf, false, { split = side, win = -1 })
   if ok then resize(win, ui, side == 'below' or side == 'above') end
+  follow_screen()
   return ok
 end
 

@@ -23,6 +23,8 @@ local api = vim.api
 ---@field attached agentchat.Attachments
 ---@field undo agentchat.PromptUndo
 ---@field recall agentchat.Recall
+---@field words? agentchat.Words what the model said last
+---@field room? integer rows that are free between the transcript and the prompt
 ---@field asked table<string, string> tools of the approval requests without a response, by id
 ---@field in_turn? boolean whether a turn was reported to begin, and not to end
 ---@field waiting agentchat.Write[] writes that wait for a completion or a selection to end
@@ -35,6 +37,7 @@ local api = vim.api
 ---@class agentchat.ChatListener
 ---@field buffer? fun(chat: agentchat.Chat, buf: integer) it has got a buffer: its own or a review's
 ---@field sent? fun(chat: agentchat.Chat, text: string) the user sent it
+---@field moved? fun(chat: agentchat.Chat) its prompt may be elsewhere on the screen
 ---@field ended? fun(chat: agentchat.Chat) its buffer or the Python process is gone
 
 ---@type table<string, agentchat.Chat>
@@ -44,7 +47,7 @@ local listeners = {}
 
 function M.listen(listener) table.insert(listeners, listener) end
 
----@param event 'buffer'|'sent'|'ended'
+---@param event 'buffer'|'sent'|'moved'|'ended'
 ---@param value? integer|string the buffer or the text
 function M.announce(event, chat, value)
   for _, listener in ipairs(listeners) do

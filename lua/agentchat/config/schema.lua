@@ -63,7 +63,16 @@ M.settings = {
   workspace = 'place',
   ssh = { command = 'strings', python = 'string' },
   sandbox = { 'off', 'auto', 'required' },
-  stage = { network = { 'ask', 'allow', 'deny' }, quota_mb = 'positive', visible = 'strings' },
+  commands = {
+    unasked = { 'isolated', 'readers', 'none' },
+    limits = { processes = 'positive', memory_mb = 'positive' },
+  },
+  stage = {
+    network = { 'ask', 'allow', 'deny' },
+    quota_mb = 'positive',
+    visible = 'strings',
+    ignored = { 'drop', 'ask', 'apply' },
+  },
   ui = {
     prompt_delay_ms = 'ms',
     side_by_side = 'switch',

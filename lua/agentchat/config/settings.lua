@@ -22,7 +22,8 @@ local function defaults()
     max_rounds = 100,
     compact = 'ask',
     sandbox = 'off',
-    stage = { network = 'ask', quota_mb = 2048, visible = {} },
+    commands = { unasked = 'isolated', limits = { processes = 512, memory_mb = 4096 } },
+    stage = { network = 'ask', quota_mb = 2048, visible = {}, ignored = 'drop' },
     ssh = { command = { 'ssh' } },
     ui = {
       prompt_delay_ms = 400,

@@ -14,6 +14,7 @@ local M = {}
 ---@field digits? integer of its line numbers; none where it has no lines
 ---@field parts? agentchat.HunkPart[] what it can be split into
 ---@field part? integer from 0, of a hunk that is a part of one
+---@field left_out? boolean rejected unless the user takes it in
 
 ---@class (exact) agentchat.Decision
 ---@field rejected boolean
@@ -45,16 +46,19 @@ local function name(hunk) return hunk.path .. '\n' .. hunk.key end
 
 ---@type agentchat.Decision of a hunk about which nothing was decided
 local KEPT = { rejected = false, comment = '' }
+local LEFT_OUT = { rejected = true, comment = '' }
 
 function M.get(decisions, hunk)
+  local default = hunk.left_out and LEFT_OUT or KEPT
   -- The names of thousands of hunks take a while.
-  return next(decisions) and decisions[name(hunk)] or KEPT
+  return next(decisions) and decisions[name(hunk)] or default
 end
 
 ---@param decision { rejected?: boolean, comment?: string, split?: boolean } what is left out stays
 function M.set(decisions, hunk, decision)
   local new = vim.tbl_extend('force', M.get(decisions, hunk), decision)
-  decisions[name(hunk)] = (new.rejected or new.comment ~= '' or new.split) and new or nil
+  local is_default = new.rejected == (hunk.left_out or false)
+  decisions[name(hunk)] = (not is_default or new.comment ~= '' or new.split) and new or nil
 end
 
 --- Rejects hunks; those that are all rejected are kept again.

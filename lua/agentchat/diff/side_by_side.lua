@@ -18,9 +18,17 @@ local chosen
 
 local function room(panel) return panels.window(panel).columns(panel.view) end
 
+---@return boolean|'auto'
+local function wish(chat_id)
+  if chosen ~= nil then return chosen end
+  return settings.get(registry.buffer(chat_id)).ui.side_by_side
+end
+
+--- Whether the user wants two columns, wherever there is room for them.
+function M.is_chosen(chat_id) return wish(chat_id) == true end
+
 local function wants_columns(panel)
-  local set, there = chosen, room(panel)
-  if set == nil then set = settings.get(registry.buffer(panel.spec.chat)).ui.side_by_side end
+  local set, there = wish(panel.spec.chat), room(panel)
   if set == 'auto' then return there >= AUTO end
   return set and there >= LEAST
 end
@@ -64,8 +72,11 @@ function M.needs_redraw(panel) return panel.page.from ~= nil or wants_columns(pa
 
 --- Chooses the other of the two, from now on and for all diffs.
 function M.toggle(panel)
-  if room(panel) < LEAST then return notify.info('The window is too narrow for two columns.') end
+  local before = chosen
   chosen = not wants_columns(panel)
+  if room(panel) >= LEAST then return end
+  chosen = before
+  notify.info('The window is too narrow for two columns.')
 end
 
 return M

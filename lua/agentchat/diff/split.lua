@@ -118,7 +118,7 @@ function M.report(chat, subject, doc)
   local given, found = decisions.of(chat, subject), {}
   for _, hunk in ipairs(M.hunks(given, doc)) do
     local decision = decisions.get(given, hunk)
-    if decision.rejected or decision.comment ~= '' then
+    if decision.rejected or hunk.left_out or decision.comment ~= '' then
       table.insert(found, {
         path = hunk.path,
         index = hunk.index,

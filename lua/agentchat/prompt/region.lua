@@ -12,6 +12,7 @@ local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.prompt')
+local rooms = api.nvim_create_namespace('agentchat.room')
 
 local PLACEHOLDER = 'Type a message · <CR> send · g? keys'
 local DECORATED = 400 -- lines of the prompt that get mentions highlighted
@@ -86,13 +87,30 @@ local function draw_outbox(chat, row)
   api.nvim_buf_set_extmark(chat.buf, ns, row, 0, { virt_lines = drawn })
 end
 
---- Draws the todo list above the header of the prompt.
-local function draw_todo(chat, row)
+--- The lines above the header of the prompt: its todo list.
+local function lines_above(chat)
   local drawn = todo.lines(chat.todo or {})
+  if #drawn > 0 then table.insert(drawn, { { '', 'AgentChatFact' } }) end
+  return drawn
+end
+
+local function draw_above(chat, space, row, drawn)
   if #drawn == 0 then return end
-  table.insert(drawn, { { '', 'AgentChatFact' } })
-  local above = { virt_lines = drawn, virt_lines_above = true }
-  api.nvim_buf_set_extmark(chat.buf, ns, row, 0, above)
+  api.nvim_buf_set_extmark(chat.buf, space, row, 0, { virt_lines = drawn, virt_lines_above = true })
+end
+
+--- Draws the todo list above the header, and the room for a float above all of the prompt.
+local function draw_room(chat, row)
+  local first, blank = marks.transcript_end(chat), {}
+  for i = 1, chat.room or 0 do
+    blank[i] = { { '', 'Normal' } }
+  end
+  api.nvim_buf_clear_namespace(chat.buf, rooms, 0, -1)
+  if first < row then
+    draw_above(chat, rooms, first, blank)
+    return draw_above(chat, rooms, row, lines_above(chat))
+  end
+  draw_above(chat, rooms, row, vim.list_extend(blank, lines_above(chat)))
 end
 
 local function draw_mention(chat, row, found)
@@ -144,9 +162,34 @@ function M.refresh(chat)
   marks.draw_bar(chat.buf, ns, row, 'AgentChatUser')
   draw_placeholder(chat, row, text)
   draw_outbox(chat, row)
-  draw_todo(chat, row)
+  draw_room(chat, row)
   draw_mentions(chat, row, text)
   draw_command(chat, row, text)
+end
+
+--- Keeps rows free between the transcript and the prompt, for a float that stands there.
+---@param rows integer
+---@return boolean whether that changed something
+function M.make_room(chat, rows)
+  if (chat.room or 0) == rows or not api.nvim_buf_is_loaded(chat.buf) then return false end
+  chat.room = rows
+  draw_room(chat, marks.header(chat))
+  return true
+end
+
+---@class agentchat.PromptRows where the prompt is, with its todo list and what is attached
+---@field first integer row of the buffer
+---@field above integer rows of the screen above that row which belong to it
+---@field count integer rows of the screen in a window
+
+--- What of a window the prompt takes.
+---@return agentchat.PromptRows
+function M.rows(chat, win)
+  local first, header = marks.transcript_end(chat), marks.header(chat)
+  local last = api.nvim_buf_line_count(chat.buf) - 1
+  local height = api.nvim_win_text_height(win, { start_row = first, end_row = last })
+  local above = first == header and #lines_above(chat) or 0
+  return { first = first, above = above, count = height.all - (chat.room or 0) }
 end
 
 --- Keeps the region whole and its drawing up to date while the user types.

@@ -52,6 +52,7 @@ local COMMANDS = { bash = true, run_in_terminal = true }
 ---@field state? string
 ---@field counts? string lines that it added and removed
 ---@field badge? string how long the call took
+---@field tag? string how it ran, like `isolated`
 ---@field coloured? boolean whether its result has been given to the highlighter
 ---@field began? number ms, when it began to run
 ---@field shown integer lines that are not folded
@@ -84,7 +85,8 @@ end
 
 local function header_of(block)
   local parts = { '▸ ' .. block.title }
-  for _, part in ipairs({ block.state or '', block.counts or '', block.badge or '' }) do
+  local after = { block.state or '', block.counts or '', block.badge or '', block.tag or '' }
+  for _, part in ipairs(after) do
     if part ~= '' then table.insert(parts, part) end
   end
   return table.concat(parts, ' · ')
@@ -338,6 +340,7 @@ function M.set(block, fields)
   if fields.state then set_state(block, fields.state) end
   block.badge = fields.badge and lines.one_line(fields.badge) or block.badge
   block.counts = fields.counts or block.counts
+  block.tag = fields.tag or block.tag
   if fields.diff then block.diff = lines.to_lines(fields.diff) end
   if fields.body then
     block.output, block.left_out = lines.to_lines(fields.body), 0

@@ -14,6 +14,9 @@ local MARGIN = 2 -- columns beside the text
 ---@field zindex integer
 ---@field editable? boolean
 ---@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
+---@field width? fun(screen: agentchat.Screen, longest: integer): integer the columns it gets; default:
+---  as many as its longest line needs
+---@field columns? fun(): integer? those it can have, if not all of the screen
 ---@field share? number the part of the screen's rows it may have, default: 0.8
 ---@field least? integer columns it has at least, default: 74
 ---@field title fun(width: integer): agentchat.Chunk[]
@@ -49,7 +52,11 @@ end
 
 function M.is_focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
 
-local function widest(lines, least, most)
+---@param least? integer
+---@param most? integer
+---@return integer columns that lines need in a float
+function M.widest(lines, least, most)
+  least, most = least or 0, most or math.huge
   local width = math.min(least, most)
   for _, line in ipairs(lines) do
     -- The API's function is much faster, and knows no tabs.
@@ -90,11 +97,15 @@ local function visible_part(float)
 end
 
 --- Updates which keys there are and which rows are visible.
-function M.redraw_footer(float)
+function M.redraw_edges(float)
   local width = vim.api.nvim_win_get_width(float.win)
   local edge = { width = width, part = visible_part(float), inside = M.is_focused(float) }
-  local footer = float.spec.footer(edge)
-  vim.api.nvim_win_set_config(float.win, { footer = footer, footer_pos = 'left' })
+  vim.api.nvim_win_set_config(float.win, {
+    title = float.spec.title(width),
+    title_pos = 'left',
+    footer = float.spec.footer(edge),
+    footer_pos = 'left',
+  })
 end
 
 --- Measures the float again and puts it in its place, after its text or the screen has changed.
@@ -103,23 +114,20 @@ function M.refit(float)
   local spec, now = float.spec, layout.screen()
   local columns, rows = layout.limits(now, spec.share)
   local lines = vim.api.nvim_buf_get_lines(float.buf, 0, MEASURED, false)
-  local width = widest(lines, spec.least, columns)
+  local width = M.widest(lines, spec.least, columns)
+  if spec.width then width = math.min(spec.width(now, width), columns) end
   vim.api.nvim_win_set_width(float.win, width)
   float.rows = count_rows(float)
   local want = { width = width, height = math.min(float.rows, rows), share = spec.share }
   local rect = spec.place(now, want)
-  local config = vim.tbl_extend('error', rect, {
-    relative = 'editor',
-    title = spec.title(rect.width),
-    title_pos = 'left',
-  })
-  vim.api.nvim_win_set_config(float.win, config)
-  M.redraw_footer(float)
+  vim.api.nvim_win_set_config(float.win, vim.tbl_extend('error', rect, { relative = 'editor' }))
+  M.redraw_edges(float)
 end
 
 function M.columns(float)
   local columns = layout.limits(layout.screen(), float.spec.share)
-  return columns - MARGIN
+  local most = float.spec.columns and float.spec.columns()
+  return math.min(columns, most or columns) - MARGIN
 end
 
 function M.draw(float, doc)
@@ -164,7 +172,7 @@ local function watch(float)
     local config = vim.api.nvim_win_get_config(float.win)
     if layout.covers(layout.screen(), config.row, config.height) then M.refit(float) end
   end)
-  on('WinScrolled', tostring(float.win), function() M.redraw_footer(float) end)
+  on('WinScrolled', tostring(float.win), function() M.redraw_edges(float) end)
   on('WinClosed', tostring(float.win), function() report_closed(float) end)
   on('WinClosed', '*', function(args) close_with_tab(float, tonumber(args.match)) end)
 end

@@ -19,6 +19,7 @@ local M = {}
 ---@field width integer columns the content would like
 ---@field height integer rows the content would like
 ---@field share number the part of the screen's rows a float may have with its border
+---@field least? integer rows with the border, for which it may cover what counts least
 
 ---@class (exact) agentchat.Part rows as they are drawn, wrapped lines being several; from 1
 ---@field first integer
@@ -78,42 +79,84 @@ end
 ---@field left integer
 ---@field right integer
 
-local function overlaps(rect, area)
+--- The area that a float of that place covers with its border.
+---@return agentchat.Area
+function M.area(rect)
   local bottom, right = rect.row + rect.height + BORDER, rect.col + rect.width + BORDER
-  return rect.row < area.bottom
-    and bottom > area.top
-    and rect.col < area.right
-    and right > area.left
+  return { top = rect.row, bottom = bottom, left = rect.col, right = right }
 end
 
---- At the bottom of the screen, or, if that would cover one of the areas, where nothing is covered:
---- at the right, at the left, or above them.
 ---@param areas agentchat.Area[]
-function M.clear_of(screen, want, areas)
-  local function is_clear(rect)
-    return not vim.iter(areas):any(function(area) return overlaps(rect, area) end)
-  end
-  local bottom = M.bottom(screen, want)
-  if is_clear(bottom) then return bottom end
-  local top = vim
-    .iter(areas)
-    :fold(bottom.row, function(row, area) return math.min(row, area.top) end)
-  local row = math.max(screen.top, top - bottom.height - BORDER)
-  local above = vim.tbl_extend('force', bottom, { row = row })
-  local right = vim.tbl_extend('force', bottom, { col = screen.columns - bottom.width - BORDER })
-  local left = vim.tbl_extend('force', bottom, { col = 0 })
-  for _, rect in ipairs({ right, left, above }) do
-    if is_clear(rect) and not M.covers(screen, rect.row, rect.height) then return rect end
-  end
-  return bottom
+function M.overlaps(rect, areas)
+  local own = M.area(rect)
+  return vim.iter(areas):any(
+    function(area)
+      return own.top < area.bottom
+        and own.bottom > area.top
+        and own.left < area.right
+        and own.right > area.left
+    end
+  )
 end
 
---- The screen above a float, where there is room for another one of `rows`; else all of it.
----@param row integer of the float
-function M.above(screen, row, rows)
-  local free = row - screen.top
-  if free < rows + BORDER then return screen end
-  return vim.tbl_extend('force', screen, { rows = free })
+--- The rows of the screen that none of the areas has.
+---@param areas agentchat.Area[]
+---@return { top: integer, bottom: integer }[] from top to bottom, ends excluded
+local function free_rows(screen, areas)
+  local sorted, free, row = vim.list_slice(areas), {}, screen.top
+  table.sort(sorted, function(a, b) return a.top < b.top end)
+  for _, area in ipairs(sorted) do
+    if area.top > row then table.insert(free, { top = row, bottom = area.top }) end
+    row = math.max(row, area.bottom)
+  end
+  local bottom = screen.top + screen.rows
+  if bottom > row then table.insert(free, { top = row, bottom = bottom }) end
+  return free
+end
+
+-- Rows that a float should have with its border, the best first.
+local ENOUGH = { LEAST_ROWS, 8, 6, 4, 3 }
+
+--- The lowest of the parts that has so many rows.
+local function lowest_part(parts, rows)
+  return vim.iter(parts):rev():find(function(part) return part.bottom - part.top >= rows end)
+end
+
+--- At the bottom of the screen, or above what is there and must be seen. Where there is no room for
+--- that, the last areas are covered first.
+---@param areas agentchat.Area[] the most important first
+function M.lowest(screen, want, areas)
+  local rect = sized(screen, want)
+  local total = rect.height + BORDER
+  for count = #areas, 0, -1 do
+    local parts = free_rows(screen, vim.list_slice(areas, 1, count))
+    local part
+    for _, rows in ipairs(ENOUGH) do
+      local is_enough = rows >= (want.least or 0)
+      part = part or is_enough and lowest_part(parts, math.min(total, rows)) or nil
+    end
+    if part then
+      rect.height = math.min(total, part.bottom - part.top) - BORDER
+      rect.row = part.bottom - rect.height - BORDER
+      return rect
+    end
+  end
+  return rect
+end
+
+--- The same, and beside or above other areas where nothing else is covered then.
+---@param areas agentchat.Area[] the most important first
+---@param others agentchat.Area[]
+function M.clear_of(screen, want, areas, others)
+  local lowest = M.lowest(screen, want, areas)
+  if not M.overlaps(lowest, others) then return lowest end
+  local right = vim.tbl_extend('force', lowest, { col = screen.columns - lowest.width - BORDER })
+  local left = vim.tbl_extend('force', lowest, { col = 0 })
+  local above = M.lowest(screen, want, vim.list_extend(vim.list_slice(areas), others))
+  for _, rect in ipairs({ right, left, above }) do
+    if not M.overlaps(rect, others) and not M.overlaps(rect, areas) then return rect end
+  end
+  return lowest
 end
 
 --- The screen now, with the row the user works in.
@@ -199,14 +242,16 @@ end
 ---@param hints [string, string][] key and word
 ---@param words integer how many of them have their word
 ---@param lead? string before them
-function M.hints(hints, words, lead)
-  local chunks = { M.line() }
+---@param tight? boolean with one blank between them
+function M.hints(hints, words, lead, tight)
+  local chunks, form = { M.line() }, tight and ' %s' or ' %s '
   if lead then table.insert(chunks, M.on_edge(lead, 'AgentChatKey')) end
   for i, hint in ipairs(hints) do
     table.insert(chunks, M.on_edge(' ' .. hint[1], 'AgentChatKey'))
-    table.insert(chunks, M.on_edge(i <= words and (' %s '):format(hint[2]) or ''))
+    local has_word = i <= words and hint[2] ~= ''
+    table.insert(chunks, M.on_edge(has_word and form:format(hint[2]) or ''))
   end
-  if words < #hints then table.insert(chunks, M.on_edge(' ')) end
+  if words < #hints or tight then table.insert(chunks, M.on_edge(' ')) end
   return chunks
 end
 
@@ -218,16 +263,21 @@ function M.edge(left, right, width)
   return vim.iter({ left, { M.line(gap) }, right }):flatten(1):totable()
 end
 
---- The first pair of `lefts` and `rights` that fits on an edge, else the last left alone.
+--- The first pair of `lefts` and `rights` that fits on an edge.
 ---@param lefts agentchat.Chunk[][] the best first
 ---@param rights agentchat.Chunk[][] the best first
-function M.fitting_edge(lefts, rights, width)
+---@return agentchat.Chunk[]?
+function M.fitting_pair(lefts, rights, width)
   for _, left in ipairs(lefts) do
     for _, right in ipairs(rights) do
       if M.width(left) + M.width(right) < width then return M.edge(left, right, width) end
     end
   end
-  return lefts[#lefts]
+end
+
+--- The same; where none fits, the last left alone.
+function M.fitting_edge(lefts, rights, width)
+  return M.fitting_pair(lefts, rights, width) or lefts[#lefts]
 end
 
 --- Ways to show which rows of a longer text are visible.

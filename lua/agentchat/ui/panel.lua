@@ -119,11 +119,15 @@ function M.has_window(panel)
   return M.is_visible(panel) or (panel.form ~= 'float' and split.is_open(panel.view))
 end
 
---- The row of the screen where its float begins, from 0.
-function M.row(panel)
+--- Where its float is.
+---@return agentchat.Rect?
+function M.rect(panel)
   if panel.form ~= 'float' or not M.is_visible(panel) then return nil end
-  return vim.api.nvim_win_get_config(panel.view.win).row
+  return vim.api.nvim_win_get_config(panel.view.win)
 end
+
+--- Columns for its text.
+function M.columns(panel) return M.window(panel).columns(panel.view) end
 
 --- Enters the panel, or its input if one is open.
 function M.enter(panel)
@@ -135,7 +139,7 @@ function M.leave(panel) M.window(panel).leave(panel.view) end
 
 --- Updates the key that leads into the float, after the user entered or left it.
 function M.refresh(panel)
-  if panel.form == 'float' and float.is_open(panel.view) then float.redraw_footer(panel.view) end
+  if panel.form == 'float' and float.is_open(panel.view) then float.redraw_edges(panel.view) end
 end
 
 --- Runs what a key asks for, if a person pressed it after the page had been visible for long enough.

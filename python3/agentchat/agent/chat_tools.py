@@ -11,6 +11,7 @@ from agentchat.core.tools.tool import ToolOutput
 from agentchat.core.tools.toolset import TOOL_SEARCH
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import View
+from agentchat.journal.entries import tools_record
 from agentchat.journal.writer import JournalWriter
 
 
@@ -119,5 +120,5 @@ class ChatTools:
         return tuple(f"Tools: {text}" for text in self._toolbox.context_lines(name))
 
     def _save(self) -> None:
-        self._journal.record_tools(self._toolbox.selection())
+        self._journal.add(tools_record(self._toolbox.selection()))
         self.show()

@@ -6,6 +6,7 @@ from agentchat.agent.interpreter import Interpreter
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.loop import compact_command
 from agentchat.core.turn.view import Observer, View
+from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 
 LATER = "The chat is compacted before the next request of this turn."
@@ -52,7 +53,7 @@ class CompactionCommands:
         if not chat.context.steps:
             self._view.notify("warn", NOT_COMPACTED)
             return
-        self._journal.record_compaction_undone()
+        self._journal.add(r.CompactionUndone())
         chat.context.undo(chat.history)
         chat.asked_at = chat.used_tokens()  # the user does not want it now
         self._view.add_note("info", UNDONE)

@@ -27,6 +27,15 @@ from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.preview_stack import resolution_line
 from agentchat.core.turn.view import Observer, ToolBlock, View
+from agentchat.journal import records as r
+from agentchat.journal.entries import (
+    has_own_effect,
+    message_records,
+    request_record,
+    response_record,
+    start_records,
+    step_record,
+)
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
@@ -38,7 +47,7 @@ STOP_SECONDS = 1.0
 
 SUMMARIZING = "summarising the older part of this chat"
 
-ENDING = (e.Record, e.TearDown, e.ForgetIsolated, e.EndStage)
+ENDING = (e.Record, e.TearDown, e.EndStage)
 """The effects that are performed whatever else stops."""
 
 LEAST_SECONDS = 0.05
@@ -116,7 +125,6 @@ class Interpreter:
         """Bring to its end what the plan has not."""
         for call in list(self._set_up_calls.values()):
             await self._tear_down(call)
-        await self._runner.forget_isolated()
         await self._stage.end()
         self._started_ids.clear()
 
@@ -196,7 +204,7 @@ class Interpreter:
             case e.Summarize():
                 return await self._summarize(effect.request)
             case e.RecordStep():
-                return self._journal.record_step(effect.step)
+                return self._journal.add(step_record(effect.step))
             case e.Announce():
                 return self._announce(effect)
             case e.ReportBudget():
@@ -231,11 +239,9 @@ class Interpreter:
             case e.EndStage():
                 return await self._stage.end()
             case e.RunIsolated():
-                return await self._run_isolated(effect.ready)
+                return await self._run_isolated(effect)
             case e.ApplyIsolated():
                 return await self._apply_isolated(effect)
-            case e.ForgetIsolated():
-                return await self._runner.forget_isolated()
         raise TypeError(f"no effect: {effect!r}")
 
     # --- effects ----------------------------------------------------------------------------------
@@ -255,7 +261,7 @@ class Interpreter:
         reply = await self._ask_quietly(request)
         self._accounts.add(reply)
         if reply.usage is not None:
-            self._journal.record_request(reply.model, reply.usage)
+            self._journal.add(request_record(reply.model, reply.usage))
         self._view.finish_reply()
         return reply
 
@@ -304,35 +310,36 @@ class Interpreter:
             self._view.update_block(request.call.call.id, ToolBlock(state="waiting"))
         response = await self._approvals.ask(request)
         if response.decision is None:
-            self._journal.record_response(request, response)
+            self._journal.add(response_record(request, response))
         return response
 
     async def _run(self, ready: e.ReadyCall) -> ToolResult:
         async with self._slots:
             call = ready.call
             title = call.tool.title(ShownArguments(call.raw_arguments, call.call.id))
-            self._journal.record_call_started(ready)
+            self._journal.add(*start_records(ready), durable=has_own_effect(ready))
             self._show_start(call.call.id, call.tool.name, title)
             result = await self._runner.run(ready)
-            self._journal.record_call_finished(result)
+            self._journal.add(r.CallFinished(result.call_id, result.status.value))
             return result
 
     async def _run_quietly(self, ready: e.ReadyCall) -> ToolResult:
         """Run a call of a prompt: it has no block, its result is part of the message."""
-        self._journal.record_call_started(ready)
+        self._journal.add(*start_records(ready), durable=has_own_effect(ready))
         result = await self._runner.run(ready, shown=False)
-        self._journal.record_call_finished(result)
+        self._journal.add(r.CallFinished(result.call_id, result.status.value))
         return result
 
-    async def _run_isolated(self, ready: e.ReadyCall) -> e.IsolatedCall:
-        call = ready.call
-        self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
-        return await self._runner.run_isolated(ready)
+    async def _run_isolated(self, effect: e.RunIsolated) -> e.IsolatedCall:
+        call = effect.ready.call
+        if effect.shown:
+            self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
+        return await self._runner.run_isolated(effect.ready, shown=effect.shown)
 
     async def _apply_isolated(self, effect: e.ApplyIsolated) -> ToolResult:
-        self._journal.record_call_started(effect.ready)
+        self._journal.add(*start_records(effect.ready), durable=has_own_effect(effect.ready))
         result = await self._runner.apply_isolated(effect.ready, effect.isolated)
-        self._journal.record_call_finished(result)
+        self._journal.add(r.CallFinished(result.call_id, result.status.value))
         return result
 
     async def _run_together(self, calls: tuple[e.ReadyCall, ...]) -> tuple[ToolResult, ...]:
@@ -380,7 +387,7 @@ class Interpreter:
             message = await self._format(message, effect)
             if effect.heading:
                 message = replace(message, text=f"{effect.heading}\n{message.text}")
-        self._journal.record_message(message, effect.decision)
+        self._journal.add(*message_records(message, effect.decision))
         match message:
             case UserText() | Note():
                 self._queue.finish(message)

@@ -28,6 +28,8 @@ from agentchat.core.turn.hunk_decisions import HunkDecision
 from agentchat.core.turn.loop import TurnEnd, internal_error_message, turn
 from agentchat.core.turn.validate import model_schema
 from agentchat.core.workspace import SandboxSetting
+from agentchat.journal import records as r
+from agentchat.journal.reader import todo_record
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +64,7 @@ class Session:
         self._previews = parts.previews
         self._code_inserts = parts.code_inserts
         self._stage, self._mode = parts.stage, parts.mode
-        self._isolated = parts.isolated
+        self._isolation = parts.isolation
         self._undo_commands, self._changes = parts.undo_commands, parts.changes
         self._interpreter = parts.interpreter
         self._compaction = parts.compaction
@@ -235,7 +237,8 @@ class Session:
         await self._warm_up.close()
         await self._background.close(CLOSE_SECONDS)
         await self._stage.close()
-        await self._isolated.close()
+        if self._isolation is not None:
+            await self._isolation.close()
 
     # --- the parts of the chat report here --------------------------------------------------------
 
@@ -295,7 +298,7 @@ class Session:
 
     def _show_todo(self) -> None:
         """Record and show the todo list, after it was changed."""
-        self._journal.record_todo(self.chat.todo.items)
+        self._journal.add(todo_record(self.chat.todo.items))
         self._view.show_todo(self.chat.todo.items)
 
     async def _make_schemas(self) -> None:
@@ -350,9 +353,9 @@ class Session:
     async def _play_turn(self) -> TurnEnd:
         end = TurnEnd("error")
         try:
-            self._journal.record_turn_started(self.chat.turn)
+            self._journal.add(r.TurnStarted(self.chat.turn))
             end = await self._interpreter.play(turn(self.chat))
-            self._journal.record_turn_finished(self.chat.turn, end.reason)
+            self._journal.add(r.TurnFinished(self.chat.turn, end.reason))
         except UserError as error:
             end = TurnEnd("error", end.message or str(error), end.stopped)
         return end

@@ -14,7 +14,6 @@ from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
 from agentchat.agent.code_inserts import CodeInserts
 from agentchat.agent.compaction import CompactionCommands
-from agentchat.agent.execution.isolated_runs import IsolatedRuns
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
@@ -41,6 +40,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import Observer, View
 from agentchat.core.workspace import Workspace
 from agentchat.journal.writer import JournalWriter
+from agentchat.workspace.overlay.isolation import Isolation
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 
@@ -92,7 +92,7 @@ class SessionParts:
     tool_files: ToolFiles | None = None
     ledger: Ledger | None = None
     overlay: OverlayWorkspace | None = None
-    isolated: IsolatedRuns = field(default_factory=lambda: IsolatedRuns(None))
+    isolation: Isolation | None = None
     agent: ExternalAgent | None = None
     commands: SlashCommands = field(default_factory=SlashCommands)
     turn_model: TurnModel | None = None
@@ -100,7 +100,8 @@ class SessionParts:
     observer: SessionObserver = field(default_factory=SessionObserver)
 
     def __post_init__(self) -> None:
-        self.chat.policy.has_overlay = not self.isolated.why_impossible()
+        isolation = self.isolation
+        self.chat.policy.has_overlay = isolation is not None and not isolation.why_impossible()
         if self.skills is not None:
             self.commands.add(self.skills)
 
@@ -255,7 +256,7 @@ class SessionParts:
             policy=self.chat.policy,
             todo=self.chat.todo,
             overlay=self.overlay,
-            isolated=self.isolated,
+            isolation=self.isolation,
             frontend=self.observed_frontend,
         )
 

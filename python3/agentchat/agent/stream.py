@@ -33,6 +33,7 @@ from agentchat.core.model import (
     StoppedUsage,
     TextDelta,
 )
+from agentchat.core.permissions.isolation import ISOLATED
 from agentchat.core.text import clip, excerpt
 from agentchat.core.tools.tool import ShownArguments, Tool
 from agentchat.core.tools.toolset import Toolset
@@ -172,7 +173,7 @@ class ReplyStream:
             self._journal_progress()
 
     def _journal_progress(self) -> None:
-        self._journal.record_progress(self._text)
+        self._journal.add_progress(self._text)
         self._is_journaled = True
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(PROGRESS_SECONDS, self._end_interval)
@@ -259,7 +260,8 @@ def call_title(tool: Tool | None, call: CallDelta | ToolCall, *, is_partial: boo
 
 def result_block(result: ToolResult) -> ToolBlock:
     """Return the block of a call that has ended."""
-    block = ToolBlock(state=_STATES[result.status])
+    is_isolated = bool((result.details or {}).get(ISOLATED))
+    block = ToolBlock(state=_STATES[result.status], tag=ISOLATED if is_isolated else None)
     if result.diff:
         block = replace(block, diff=result.diff.split("\n"), counts=result.counts)
     text = result.text if result.display_text is None else result.display_text

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import agentchat
-from agentchat.agent.execution.isolated_runs import IsolatedRuns
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
@@ -23,7 +22,13 @@ from agentchat.agent.session_parts import SessionParts
 from agentchat.app.settings import Settings, parse_tool_options
 from agentchat.app.state import State
 from agentchat.app.tool_sources import ToolSources
-from agentchat.app.workspaces import ISOLATED, OVERLAYS, open_overlay, project_folder
+from agentchat.app.workspaces import (
+    ISOLATED,
+    OVERLAYS,
+    open_isolation,
+    open_overlay,
+    project_folder,
+)
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.frontend import Frontend
 from agentchat.core.frozen import frozen
@@ -36,11 +41,14 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import View
 from agentchat.core.workspace import Workspace
+from agentchat.journal import records as r
 from agentchat.journal.ledger import UsageLedger
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection, environment_keys
 from agentchat.tools.builtin.catalogue import builtin_tools
 from agentchat.tools.custom.registry import CustomRegistry
+from agentchat.workspace.overlay.client import Limits
+from agentchat.workspace.overlay.isolation import Isolation
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 
@@ -112,7 +120,11 @@ class ChatBuilder:
         folder = self._state.folder
         journal = await asyncio.to_thread(JournalWriter.open, folder, self._uuid, keys)
         try:
-            journal.record_chat_opened(self._uuid, self._place, agent, agentchat.__version__)
+            journal.add(
+                r.ChatOpened(
+                    chat=self._uuid, cwd=self._place, model=agent, version=agentchat.__version__
+                )
+            )
             parts = self._connect(journal, tool_sources, agent, frontend)
             parts.session.set_sandbox(self._settings.sandbox)
             parts.session.restore()
@@ -164,7 +176,7 @@ class ChatBuilder:
                     CommandFiles(local_root, state.config), tool_sources.prompts(self._uuid)
                 ),
                 overlay=self._open_overlay(OVERLAYS),
-                isolated=IsolatedRuns(self._open_overlay(ISOLATED)),
+                isolation=self._open_isolation(),
                 agent=agent,
             )
         )
@@ -182,6 +194,12 @@ class ChatBuilder:
         folder = self._state.folder / kind / self._uuid
         guarded = self._state.guarded(self._settings)
         return open_overlay(self._workspace, folder, self._settings, guarded)
+
+    def _open_isolation(self) -> Isolation | None:
+        settings = self._settings
+        folder = self._state.folder / ISOLATED / self._uuid
+        limits = Limits(settings.command_processes, settings.command_memory_mb)
+        return open_isolation(self._workspace, folder, settings, limits)
 
     def _restore_model(self, parts: ChatParts) -> None:
         """Ask the model that the user chose for this chat earlier."""
@@ -228,6 +246,8 @@ def make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> C
         settings.rules,
         settings.rule_problems,
         stage_network=settings.stage_network,
+        stage_ignored=settings.stage_ignored,
+        unasked=settings.unasked,
     )
     return Chat(
         uuid,

@@ -7,7 +7,14 @@ from dataclasses import field
 from typing import Any
 
 from agentchat.core.frozen import frozen
-from agentchat.core.limits import DEFERRED_THRESHOLD, MAX_ROUNDS, PARALLEL_TOOLS
+from agentchat.core.limits import (
+    COMMAND_MEMORY_MB,
+    COMMAND_PROCESSES,
+    DEFERRED_THRESHOLD,
+    MAX_ROUNDS,
+    PARALLEL_TOOLS,
+)
+from agentchat.core.permissions.isolation import StageIgnored, Unasked
 from agentchat.core.permissions.policy import Mode, StageNetwork, parse_mode
 from agentchat.core.permissions.rules import Rule, parse_rules
 from agentchat.core.spending import SCOPES, Budget
@@ -44,7 +51,11 @@ class Settings:
     rules: tuple[Rule, ...] = ()
     rule_problems: tuple[str, ...] = ()
     sandbox: SandboxSetting = "off"
+    unasked: Unasked = "isolated"
+    command_processes: int = COMMAND_PROCESSES
+    command_memory_mb: int = COMMAND_MEMORY_MB
     stage_network: StageNetwork = "ask"
+    stage_ignored: StageIgnored = "drop"
     stage_quota_mb: int = QUOTA_MB
     stage_visible: tuple[str, ...] = ()
     ssh_command: tuple[str, ...] = ("ssh",)
@@ -59,6 +70,8 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
     tools = _table(settings.get("tools"))
     ssh, budget = _table(settings.get("ssh")), _table(settings.get("budget"))
     stage = _table(settings.get("stage"))
+    commands = _table(settings.get("commands"))
+    limits = _table(commands.get("limits"))
     rules, problems = parse_rules(settings.get("rules"))
     default = tools.get("default")
     return Settings(
@@ -80,6 +93,10 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         rule_problems=problems,
         sandbox=settings.get("sandbox") or "off",
         stage_network=stage.get("network") or "ask",
+        unasked=commands.get("unasked") or "isolated",
+        command_processes=int(limits.get("processes") or COMMAND_PROCESSES),
+        command_memory_mb=int(limits.get("memory_mb") or COMMAND_MEMORY_MB),
+        stage_ignored=stage.get("ignored") or "drop",
         stage_quota_mb=int(stage.get("quota_mb") or QUOTA_MB),
         stage_visible=tuple(stage.get("visible") or ()),
         ssh_command=tuple(ssh.get("command") or ("ssh",)),

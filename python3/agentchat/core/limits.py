@@ -7,6 +7,8 @@ KIB = 1024
 READ_LINES = 2_000
 READ_BYTES = 256 * KIB
 BASH_SECONDS = 120
+COMMAND_PROCESSES = 512
+COMMAND_MEMORY_MB = 4096
 BASH_BYTES = 512 * KIB
 RESULT_BYTES = 64 * KIB
 """A larger result is sent as its head and tail, half of this each."""

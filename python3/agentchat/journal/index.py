@@ -13,6 +13,7 @@ from typing import Any
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message, Reply, UserText
+from agentchat.journal.entries import step_record
 from agentchat.journal.file import FOLDER, SUFFIX, JournalFile, journal_path
 from agentchat.journal.reader import (
     read_history,
@@ -33,7 +34,6 @@ from agentchat.journal.records import (
     TurnFinished,
     TurnStarted,
 )
-from agentchat.journal.writer import step_record
 
 TITLE_CHARACTERS = 80
 USER_CHOICES = frozenset({"always", "accept", "reject", "cancel"})

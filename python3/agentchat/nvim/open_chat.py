@@ -25,11 +25,11 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
 from agentchat.core.workspace import Workspace
+from agentchat.journal import records as r
 from agentchat.journal.export import export_journal
 from agentchat.journal.index import list_past_calls
 from agentchat.journal.ledger import UsageLedger
-from agentchat.journal.log_text import render_log
-from agentchat.journal.usage_text import render_usage
+from agentchat.journal.log_text import render_log, render_usage
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection
 from agentchat.nvim.chat_commands import ChatCommands
@@ -187,7 +187,7 @@ class OpenChat:
         self._check_model()
         self.models.configure(dict(payload.get("settings") or {}))
         self.view.notify("info", f"model: {self.models.choose(payload['name']).name}")
-        self.journal.record_model(*self.models.choice)
+        self.journal.add(r.ModelChosen(*self.models.choice))
         self.session.refresh()
 
     def _check_model(self) -> None:

@@ -9,7 +9,8 @@ from agentchat.core.messages import ToolResult
 from agentchat.core.permissions.policy import EFFECT, Decision, Verdict
 from agentchat.core.permissions.rules import Rule
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse
+from agentchat.core.tools.tool import DryRunResult
+from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, IsolatedCall
 from tests.agent.scene import KeptScreen
 from tests.core.turn.world import a_call, a_chat, a_tool
 
@@ -45,7 +46,7 @@ class Asked:
         return id
 
 
-def a_request(name: str = "bash", isolated: ToolResult | None = None) -> ApprovalRequest:
+def a_request(name: str = "bash", isolated: IsolatedCall | None = None) -> ApprovalRequest:
     tool = {"bash": BASH, "edit": EDIT}[name]
     call = ValidCall(a_call("1", name), tool, {}, None)
     return ApprovalRequest(
@@ -98,7 +99,7 @@ async def test_a_mode_answers_every_request_that_it_decides() -> None:
 
 
 async def test_no_mode_accepts_what_an_isolated_command_changed_and_a_deny_rule_drops_it() -> None:
-    asked = Asked(a_request("edit", ToolResult("1", "edit", "done")))
+    asked = Asked(a_request("edit", IsolatedCall(ToolResult("1", "edit", "done"), DryRunResult())))
     await asked.shown()
     for mode in ("edit", "yolo", "stage", "plan"):
         asked.chat.policy.mode = mode

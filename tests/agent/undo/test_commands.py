@@ -341,7 +341,7 @@ async def test_a_change_cut_off_by_a_crash_is_undone_if_it_was_made(scene: UndoS
     await scene.turn()
     path = scene.write("a", "0")
     change = ChangeSet((FileChange(str(path), b"0", b"1"),))
-    scene.journal.record_change_started("c9", change)
+    scene.journal.add(r.ChangeStarted("c9", scene.journal.store(change.parts)))
     path.write_text("1")
     scene.restart()
     assert "restored: a" in await scene.undo()

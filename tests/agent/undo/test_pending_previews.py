@@ -13,6 +13,8 @@ from agentchat.agent.undo.pending_previews import PendingPreviews
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.tools.tool import DryRunResult, Extra, ToolOutput
 from agentchat.core.turn.preview_stack import Preview, PreviewStack
+from agentchat.journal import records as r
+from agentchat.journal.entries import preview_record
 from agentchat.journal.writer import JournalWriter
 from tests.agent.scene import KeptScreen
 from tests.faults.ground import Reopened
@@ -44,8 +46,8 @@ class Left:
     ) -> None:
         """Write down that a preview was staged, and what became of it."""
         journal = JournalWriter.open(self.state, "chat", [self.secret])
-        journal.record_chat_opened("chat", str(self.root), "", "")
-        journal.record_turn_started(1)
+        journal.add(r.ChatOpened(chat="chat", cwd=str(self.root), model="", version=""))
+        journal.add(r.TurnStarted(1))
         dry_run = DryRunResult(ChangeSet(files)) if files else DryRunResult(text="callback")
         preview = Preview(
             "Edit: 1 file",
@@ -56,7 +58,7 @@ class Left:
             calls=("c1",),
             in_overlay=in_overlay,
         )
-        journal.record_preview_staged(preview)
+        journal.add(preview_record(preview, journal.store))
         then(journal, preview)
         journal.close()
 
@@ -177,7 +179,7 @@ async def test_a_preview_of_the_overlay_comes_back_there(left: Left) -> None:
 
 
 def is_resolving(journal: JournalWriter, preview: Preview) -> None:
-    journal.record_preview_resolving(preview, "apply")
+    journal.add(r.PreviewResolving(preview.id, "apply"))
 
 
 @pytest.mark.parametrize(

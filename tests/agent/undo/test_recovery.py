@@ -13,6 +13,7 @@ import pytest
 from agentchat.app.workspaces import LocalLeftovers
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note
+from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from tests.faults.ground import Reopened
 
@@ -28,14 +29,14 @@ class Cut:
     def change(self, **files: tuple[bytes | None, bytes | None, bytes | None]) -> None:
         """Begin to change files: bytes before, after, and those that are there now."""
         journal = JournalWriter.open(self.state, "chat")
-        journal.record_chat_opened("chat", str(self.root), "", "")
+        journal.add(r.ChatOpened(chat="chat", cwd=str(self.root), model="", version=""))
         changes = []
         for name, (before, after, now) in files.items():
             changes.append(FileChange(str(self.root / name), before, after))
             if now is not None:
                 (self.root / name).write_bytes(now)
-        journal.record_turn_started(1)
-        journal.record_change_started("c", ChangeSet(tuple(changes)))
+        journal.add(r.TurnStarted(1))
+        journal.add(r.ChangeStarted("c", journal.store(ChangeSet(tuple(changes)).parts)))
         journal.close()
 
     async def reopen(self) -> tuple[str, str]:
@@ -121,7 +122,7 @@ async def test_an_undo_at_once_waits_for_the_recovery(cut: Cut) -> None:
 async def test_a_change_that_failed_is_not_looked_at_again(cut: Cut) -> None:
     cut.change(a=(b"0", b"1", b"1"), b=(b"0", b"1", b"0"))
     journal = JournalWriter.open(cut.state, "chat")
-    journal.record_change_settled("c")
+    journal.add(r.ChangeSettled("c"))
     journal.close()
     assert await cut.reopen() == ("", "")
     assert cut.files() == {"a": b"1", "b": b"0"}
@@ -131,9 +132,9 @@ async def test_what_a_call_that_never_ended_changed_is_undone_to_its_checkpoint(
     for name in ("a", "b"):
         (cut.root / name).write_bytes(b"0")
     journal = JournalWriter.open(cut.state, "chat")
-    journal.record_turn_started(1)
+    journal.add(r.TurnStarted(1))
     files = [FileChange(str(cut.root / name), b"0", b"0") for name in ("a", "b")]
-    journal.record_checkpoint("c1", "files", files)
+    journal.add(r.CheckpointCreated("c1", "files", journal.store(files)))
     journal.close()
     (cut.root / "a").write_bytes(b"1")
     assert await cut.reopen() == ("", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -210,20 +211,84 @@ def test_the_setting_decides_about_the_network_of_stage_mode(
     assert decide(called(tool), target, policy).verdict.value == verdict
 
 
+BASH = a_tool("bash", metadata=Metadata(destructive=True, confined=True, runs_commands=True))
+
+
+def isolated(command: str, policy: Policy, **more: Any) -> tuple[str, str]:
+    """Return the verdict about a command and what becomes of its changes."""
+    target = CallTarget("/ws", command=command, script=parse_shell_sync(command), **more)
+    decision = decide(called(BASH), target, policy)
+    return decision.verdict.value, decision.isolated
+
+
+def isolating(mode: Mode = "ask", *rules: Rule, **more: Any) -> Policy:
+    settings = {"unasked": "isolated", "has_overlay": True, **more}
+    return Policy(Grants(), mode, rules, **settings)
+
+
 @pytest.mark.parametrize(
-    ("network", "setting", "tried"),
-    [(False, "ask", True), (True, "ask", False), (True, "deny", False), (True, "allow", True)],
-)
-def test_a_stage_rule_tries_no_command_that_wants_the_network(
-    network: bool, setting: StageNetwork, tried: bool
+    ("policy", "opens", "expected"),
+    [
+        (isolating("ask"), {}, ("allow", "ask")),
+        (isolating("edit"), {}, ("allow", "ask")),
+        (isolating("yolo"), {}, ("allow", "apply")),
+        (isolating("plan"), {}, ("allow", "drop")),
+        (isolating("stage"), {}, ("allow", "")),
+        (isolating("ask", attended=False), {}, ("allow", "ask")),
+        (isolating("ask", unasked="none"), {}, ("ask", "")),
+        (isolating("plan", unasked="none"), {}, ("deny", "")),
+        (isolating("ask", has_overlay=False), {}, ("ask", "")),
+        (isolating("plan", has_overlay=False), {}, ("deny", "")),
+        (isolating("ask"), {"network": True}, ("ask", "ask")),
+        (isolating("yolo"), {"network": True}, ("ask", "apply")),
+        (isolating("plan"), {"network": True}, ("ask", "drop")),
+        (isolating("ask"), {"direct": True}, ("ask", "")),
+        (isolating("yolo"), {"direct": True}, ("ask", "")),
+        (isolating("plan"), {"direct": True}, ("deny", "")),
+        (isolating("ask", attended=False), {"direct": True}, ("deny", "")),
+        (isolating("ask", Rule("deny", "bash")), {}, ("deny", "")),
+        (isolating("ask", Rule("ask", "bash")), {}, ("ask", "")),
+        (isolating("plan", Rule("ask", "bash")), {}, ("ask", "drop")),
+        (isolating("plan", Rule("allow", "bash")), {}, ("allow", "drop")),
+        (isolating("ask", Rule("allow", "bash")), {}, ("allow", "")),
+        (isolating("ask", Rule("allow", "bash")), {"direct": True}, ("allow", "")),
+        (isolating("ask", Rule("allow", "bash", isolated=True)), {}, ("allow", "apply")),
+        (isolating("ask", Rule("allow", "bash", isolated=True), unasked="none"), {},
+         ("allow", "apply")),
+        (isolating("ask", Rule("allow", "bash", isolated=True)), {"network": True},
+         ("ask", "apply")),
+        (isolating("ask", Rule("allow", "bash", isolated=True)), {"direct": True}, ("ask", "")),
+        (isolating("ask", Rule("allow", "bash", isolated=True), has_overlay=False), {},
+         ("ask", "")),
+        (isolating("ask", Rule("stage", "bash")), {}, ("allow", "ask")),
+        (isolating("yolo", Rule("stage", "bash")), {}, ("allow", "ask")),
+        (isolating("ask", Rule("stage", "bash"), unasked="none"), {}, ("allow", "ask")),
+        (isolating("ask", problems=("a rule",)), {}, ("ask", "ask")),
+        (isolating("ask"), {"settings_ask": True}, ("ask", "")),
+        (isolating("ask"), {"settings_ask": False}, ("allow", "")),
+        (isolating("yolo"), {"allowed_in_yolo": True}, ("allow", "")),
+    ],
+)  # fmt: skip
+def test_how_a_command_runs_that_nothing_else_decides(
+    policy: Policy, opens: dict[str, Any], expected: tuple[str, str]
 ) -> None:
-    rule = Rule(action="stage", tool="bash")
-    policy = Policy(Grants(), "ask", (rule,), stage_network=setting)
-    tool = a_tool("bash", metadata=Metadata(destructive=True, confined=True))
-    script = parse_shell_sync("npm i")
-    target = CallTarget("/ws", command="npm i", script=script, network=network)
-    decision = decide(called(tool), target, policy)
-    assert (decision.verdict, decision.try_first) == (Verdict.ASK, tried)
+    assert isolated("ls", policy, **opens) == expected
+
+
+def test_an_answer_about_an_isolated_run_holds_for_isolated_runs_only() -> None:
+    policy, target = isolating(), CallTarget("/ws", command="ls", script=parse_shell_sync("ls"))
+    scope = decide(called(BASH), target, policy).scope
+    assert scope is not None
+    assert "isolated" in scope.description
+    policy.grants.remember(scope)
+    again = decide(called(BASH), target, policy)
+    assert (again.verdict, again.isolated, again.reason.kind) == (Verdict.ALLOW, "apply", "grant")
+    direct = decide(called(BASH), replace(target, direct=True), policy)
+    assert (direct.verdict, direct.isolated) == (Verdict.ASK, "")
+    network = decide(called(BASH), replace(target, network=True), policy)
+    assert network.verdict is Verdict.ASK
+    policy.has_overlay = False
+    assert decide(called(BASH), target, policy).verdict is Verdict.ASK
 
 
 def test_in_stage_mode_rules_and_tools_that_are_not_confined_are_as_elsewhere() -> None:

@@ -27,7 +27,7 @@ from agentchat.core.turn.hunk_decisions import HunkDecision
 from agentchat.core.turn.loop import turn
 from tests.core.turn.world import World, a_call, a_chat, a_tool, calls
 
-BASH = a_tool("bash", metadata=Metadata(destructive=True, confined=True))
+BASH = a_tool("bash", metadata=Metadata(destructive=True, confined=True, runs_commands=True))
 DONE = Reply("Done.")
 CALL = a_call("1", "bash", '{"command": "make"}')
 CHANGE = DryRunResult(ChangeSet((FileChange("/ws/a", b"1\n", b"2\n", "a"),)))
@@ -69,6 +69,7 @@ def test_what_is_accepted_is_applied_and_does_not_run_again() -> None:
     first, second = world.questions
     assert (first.can_try, first.isolated) == (True, None)
     assert (second.can_try, second.preview) == (False, CHANGE)
+    assert second.isolated is not None
 
 
 HUNK = HunkDecision("/ws/a", 0)
@@ -84,18 +85,18 @@ HUNK = HunkDecision("/ws/a", 0)
         ("cancel", "Cancelled by the user."),
     ],
 )
-def test_what_is_not_accepted_is_forgotten(answer: ApprovalResponse | str, result: str) -> None:
+def test_what_is_not_accepted_is_not_applied(answer: ApprovalResponse | str, result: str) -> None:
     world = a_world("try", answer)
     play(world)
-    assert steps(world) == ["run 1", "forget 1"]
+    assert steps(world) == ["run 1"]
     assert world.results()["1"].startswith(result)
 
 
-def test_an_edited_command_forgets_what_the_first_one_changed() -> None:
+def test_an_edited_command_runs_again_and_only_its_change_is_applied() -> None:
     edited = ApprovalResponse("edit", arguments='{"command": "make all"}')
     world = a_world("try", edited, "try", "accept")
     play(world)
-    assert steps(world) == ["run 1", "forget 1", "run 1", "apply 1"]
+    assert steps(world) == ["run 1", "run 1", "apply 1"]
 
 
 def test_edited_arguments_that_are_wrong_leave_the_question_as_it_is() -> None:
@@ -145,12 +146,12 @@ def _second_question() -> Callable[[Effect[Any]], bool]:
 @pytest.mark.parametrize(
     ("stops", "expected"),
     [
-        (_second_question(), ["run 1", "forget 1"]),
-        (_fails(ApplyIsolated), ["run 1", "forget 1"]),
+        (_second_question(), ["run 1"]),
+        (_fails(ApplyIsolated), ["run 1"]),
         (_fails(RunIsolated), []),
     ],
 )
-def test_a_stop_forgets_it_wherever_it_comes(
+def test_a_stop_applies_nothing_wherever_it_comes(
     stops: Callable[[Effect[Any]], bool], expected: list[str]
 ) -> None:
     world = a_world("try", "accept", stop_at=stops)

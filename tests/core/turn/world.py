@@ -10,6 +10,7 @@ from agentchat.core.context.context import ContextStep
 from agentchat.core.errors import Cancelled, StalePreview, ToolError
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.core.model import ModelRequest
+from agentchat.core.permissions.isolation import IsolatedFile
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import Access, ArgumentError, DryRunResult, Environment, Tool
@@ -28,7 +29,6 @@ from agentchat.core.turn.effects import (
     Effect,
     EndStage,
     FindPromptCalls,
-    ForgetIsolated,
     IsolatedCall,
     Locate,
     Parse,
@@ -123,8 +123,7 @@ class World:
     """Plays a plan. ``answers`` are the user's, in order; a string is a choice.
 
     ``previews``, ``outcomes``, ``isolated``, ``refreshed``, ``moves`` and ``setup_fails`` hold what
-    an effect answers; an exception among them is thrown into the plan. What ``isolated`` calls
-    changed must be applied or forgotten before the next one runs, and before the plan ends.
+    an effect answers; an exception among them is thrown into the plan.
     """
 
     replies: list[Reply]
@@ -158,7 +157,6 @@ class World:
         self.lives: list[tuple[str, str]] = []
         self.resolved: list[tuple[str, str, str]] = []
         self.overlay: list[str] = []
-        self._open_isolated = ""
         self.steering.insert(0, (UserText("go"),))
 
     def play(self, plan: Plan[Any]) -> Any:
@@ -175,7 +173,6 @@ class World:
                 else:
                     effect = plan.send(answer)
         except StopIteration as end:
-            assert not self._open_isolated, "what an isolated call changed is left"
             return end.value
 
     def results(self) -> dict[str, str]:
@@ -250,15 +247,8 @@ class World:
             case RunIsolated():
                 return self._isolated_call(effect.ready)
             case ApplyIsolated():
-                self.overlay.append(f"apply {self._open_isolated}")
-                result = self._outcome(effect.ready, effect.isolated)
-                self._open_isolated = ""
-                return result
-            case ForgetIsolated():
-                self.overlay.append(f"forget {self._open_isolated}")
-                assert self._open_isolated
-                self._open_isolated = ""
-                return None
+                self.overlay.append(f"apply {effect.ready.call.call.id}")
+                return self._outcome(effect.ready, effect.isolated.result)
         assert isinstance(effect, RunTools)
         self.ran.append(tuple(ready.call.call.id for ready in effect.ready))
         return tuple(self._outcome(ready) for ready in effect.ready)
@@ -283,12 +273,15 @@ class World:
 
     def _isolated_call(self, ready: ReadyCall) -> IsolatedCall:
         call = ready.call.call
-        assert self._open_isolated in ("", call.id)
         self.overlay.append(f"run {call.id}")
         planned = self.isolated.get(call.id)
         preview: DryRunResult = _one(planned.pop(0)) if planned else DryRunResult()
-        self._open_isolated = call.id
-        return IsolatedCall(ToolResult(call.id, call.name, "ran isolated"), preview)
+        result = ToolResult(call.id, call.name, "ran isolated")
+        if preview.change is None:
+            return IsolatedCall(result, preview)
+        files = preview.change.files
+        targets = (self._target(file.path.removeprefix("/ws/")) for file in files)
+        return IsolatedCall(result, preview, tuple(map(IsolatedFile, files, targets)))
 
     def _outcome(self, ready: ReadyCall, done: ToolResult | None = None) -> ToolResult:
         call = ready.call

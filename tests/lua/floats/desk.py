@@ -28,6 +28,10 @@ class Desk:
         self.call("approval.show", self.chat.id, prompt)
         return prompt
 
+    def close(self, id: str) -> None:
+        """Take a question back."""
+        self.call("approval.close", self.chat.id, id)
+
     def stage(self, id: str = "v1", **more: Any) -> None:
         """Show a preview."""
         self.call("review.show", self.chat.id, preview(id, **more))

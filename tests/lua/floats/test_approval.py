@@ -31,6 +31,7 @@ def slow(start_editor: StartEditor, delay: int = 400) -> Desk:
 
 
 def test_all_that_python_says_is_shown(desk: Desk) -> None:
+    desk.editor.resize(180, 30)
     prompt = desk.ask(place=2, total=5, warning="It may do anything.")
     (shown,) = desk.editor.floats()
     assert "bash wants to run a command" in shown.title
@@ -52,6 +53,7 @@ def test_the_safety_level_is_a_line_of_its_own(desk: Desk, safety: int, said: st
 def test_what_cannot_be_undone_is_drawn_as_a_warning(desk: Desk) -> None:
     desk.ask(safety=0)
     assert desk.groups("no dry run") == ["AgentChatWarning"]
+    desk.close("p1")
     desk.ask("p2", safety=2)
     assert desk.groups("dry run") == []
 
@@ -503,23 +505,6 @@ def test_it_does_not_lie_on_the_line_that_is_being_typed(desk: Desk) -> None:
     assert "touch m" in desk.editor.float_text()
 
 
-def test_it_makes_room_for_a_line_that_is_begun_below_it(desk: Desk) -> None:
-    # So tall that it covers the line, which is empty, and that it must shrink to leave it free.
-    _go_down(desk, 16)
-    desk.ask(doc=doc(*["x"] * 40))
-    before = desk.editor.lua(_SIZE, desk.editor.floats()[0].window)
-    desk.editor.type("I begin")
-    desk.editor.wait_screen("I begin")
-    after = desk.editor.lua(_SIZE, desk.editor.floats()[0].window)
-    assert after["height"] < before["height"]
-    desk.chat.focus()
-    desk.editor.keys("ga")
-    assert desk.editor.lua(_SIZE, desk.editor.floats()[0].window) == before
-
-
-_SIZE = "local c = vim.api.nvim_win_get_config(...); return { height = c.height, row = c.row }"
-
-
 def _go_down(desk: Desk, lines: int) -> None:
     """Begin to type below so many empty lines."""
     desk.chat.focus()
@@ -786,6 +771,7 @@ def test_warnings_are_above_what_is_long(desk: Desk) -> None:
 
 
 def test_calls_that_the_same_scope_covers_are_named_and_accepted_together(desk: Desk) -> None:
+    desk.editor.resize(160, 30)
     desk.ask(total=4, same=["edit b.py", "edit c.py"], waiting=["edit .env"])
     text = desk.editor.float_text()
     assert "all 3    the same, until this turn ends; now also:" in text
@@ -866,5 +852,6 @@ def test_warnings_are_above_a_short_text_with_more_facts_than_the_screen_has_row
     facts = [["affects", "\n".join(f"table {n}" for n in range(14))]]
     desk.ask(facts=facts, safety=2, warning="This cannot be undone.")
     assert desk.editor.floats()[0].lines[0] == "This cannot be undone."
+    desk.close("p1")
     desk.ask("p2", facts=facts[:0], safety=2, warning="This cannot be undone.")
     assert desk.editor.floats()[0].lines[0] == "touch m"

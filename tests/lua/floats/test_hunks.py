@@ -136,8 +136,10 @@ def test_what_was_said_holds_when_the_same_is_asked_again(desk: Desk) -> None:
     ask(desk)
     desk.editor.keys("]cx")
     moved = diff("a.py", "b.py", "c.py")
+    desk.close("p1")
     ask(desk, "p2", doc=moved)
     assert "2 of 3 kept" in desk.editor.floats()[0].footer
+    desk.close("p2")
     ask(desk, "p3", doc=moved, subject="c2")
     assert marked(desk.editor) == []
 

@@ -22,8 +22,8 @@ AFTER = "def welcome(name, mark):\n    return f'Hello, {name}' + mark\n\n\n# the
 
 @pytest.fixture
 def wide(start_editor: StartEditor) -> Desk:
-    """A desk on a screen with room for two columns."""
-    editor = start_editor(init=QUIET_HOST, size=WIDE)
+    """A desk with a chat that has room for two columns."""
+    editor = start_editor({"ui": {"width": 0.9, "prompt_delay_ms": 0}}, init=QUIET_HOST, size=WIDE)
     return Desk(editor, Chat.open(editor))
 
 
@@ -176,7 +176,9 @@ def test_the_setting_says_when(
 def test_a_wrong_setting_is_told_and_two_columns_come_where_they_fit(
     start_editor: StartEditor,
 ) -> None:
-    editor = start_editor({"ui": {"side_by_side": "always"}}, init=QUIET_HOST, size=WIDE)
+    editor = start_editor(
+        {"ui": {"side_by_side": "always", "width": 0.9}}, init=QUIET_HOST, size=WIDE
+    )
     desk = Desk(editor, Chat.open(editor))
     ask(desk)
     editor.wait_notice("ui.side_by_side must be true, false or 'auto'")

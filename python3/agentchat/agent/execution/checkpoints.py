@@ -20,6 +20,8 @@ from agentchat.core.tools.tool import ToolContext, ToolOutput, UndoCall
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall
 from agentchat.core.workspace import FileTarget, Workspace
+from agentchat.journal import records as r
+from agentchat.journal.entries import undo_record
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
@@ -60,15 +62,15 @@ class Checkpoints:
         call_id, name = ready.call.call.id, ready.target.checkpoint
         if name == SAVED_FILES:
             before = await self._read(ready.target.savable)
-            self._journal.record_checkpoint(call_id, name, before)
+            self._journal.add(r.CheckpointCreated(call_id, name, self._journal.store(before)))
             return before
         handler = self._toolbox.checkpoint_handler(name)
         if handler is None:
             raise ToolError(f"there is no {name} any more.")
         saved = await handler.save(ready.call.tool.name, ready.call.raw_arguments, context)
-        self._journal.record_checkpoint(call_id, name)
+        self._journal.add(r.CheckpointCreated(call_id, name))
         undo = UndoCall(f"{name} restores what it saved", tool=name, arguments=saved)
-        self._journal.record_undo_offered(call_id, undo)
+        self._journal.add(undo_record(call_id, undo))
         return ()
 
     async def _read(self, targets: Iterable[FileTarget]) -> tuple[FileChange, ...]:
@@ -105,8 +107,8 @@ async def record_changes(
         return
     changed = tuple(file for file in current if file.before != file.after)
     if changed:
-        journal.record_change_started(call_id, ChangeSet(changed))
-        journal.record_change_applied(call_id)
+        journal.add(r.ChangeStarted(call_id, journal.store(ChangeSet(changed).parts)))
+        journal.add(r.ChangeApplied(call_id))
 
 
 async def _read(workspace: Workspace, path: str) -> bytes | None:

@@ -13,6 +13,7 @@ from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.workspace import AppliedFile, FileTarget, Workspace, WrappedWorkspace
+from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
@@ -89,7 +90,9 @@ class JournaledWorkspace(LocatedWorkspace):
         returns or raises the outcome of the change instead of the cancellation.
         """
         change = await self._describe_all(change)
-        self._journal.record_change_started(self._source, change, self._reverts)
+        self._journal.add(
+            r.ChangeStarted(self._source, self._journal.store(change.parts), tuple(self._reverts))
+        )
         applying = asyncio.ensure_future(self._apply(change))
         try:
             return await asyncio.shield(applying)
@@ -109,11 +112,11 @@ class JournaledWorkspace(LocatedWorkspace):
             # If the files cannot be read now, the change stays open for the recovery to end.
             with contextlib.suppress(OSError, ToolError):
                 changed = await self._find_changed(change)
-                self._journal.record_change_settled(self._source, changed)
+                self._journal.add(r.ChangeSettled(self._source, self._journal.store(changed)))
                 self._on_applied(ChangeSet(tuple(changed)))
             raise
         resaved = await self._read_resaved(change, applied)
-        self._journal.record_change_applied(self._source, resaved)
+        self._journal.add(r.ChangeApplied(self._source, self._journal.store(resaved)))
         self._on_applied(_with_resaved(change, resaved))
         return applied
 

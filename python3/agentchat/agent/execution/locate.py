@@ -59,6 +59,7 @@ async def locate_call(
         urls=tuple(map(parse_url, touch.urls)),
         script=script,
         network=touch.network,
+        direct=touch.direct,
         evidence=survey.fingerprints,
         unfixed=survey.unfixed,
         asks=None if unknown else await _asks(call),

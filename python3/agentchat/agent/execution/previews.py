@@ -26,6 +26,8 @@ from agentchat.core.turn.preview_stack import (
 )
 from agentchat.core.turn.view import Observer, View
 from agentchat.core.workspace import FileTarget, Workspace
+from agentchat.journal import records as r
+from agentchat.journal.entries import command_record, preview_record
 from agentchat.journal.writer import JournalWriter
 from agentchat.tools.files import apply_notes
 
@@ -113,7 +115,7 @@ class Previews:
     def push(self, preview: Preview) -> None:
         """Put a preview on top and show it."""
         self._stack.push(preview)
-        self._journal.record_preview_staged(preview)
+        self._journal.add(preview_record(preview, self._journal.store))
         self._view.show_preview(preview)
         self._send_event("AgentPreviewStaged", preview)
 
@@ -121,7 +123,9 @@ class Previews:
         """Take a preview away that has nothing left to change."""
         self._stack.remove(preview)
         self._view.close_preview(preview)
-        self._journal.record_preview_resolved(preview, "discard", "nothing is left to change")
+        self._journal.add(
+            r.PreviewResolved(preview.id, preview.label, "discard", "nothing is left to change")
+        )
         self._send_event("AgentPreviewResolved", preview, action="discard", status="success")
 
     def clear_standing(self) -> None:
@@ -158,12 +162,12 @@ class Previews:
     def replace(self, pending: Preview) -> None:
         """Show a preview in the place of the one with its id."""
         self._stack.replace(pending)
-        self._journal.record_preview_staged(pending)
+        self._journal.add(preview_record(pending, self._journal.store))
         self._view.show_preview(pending)
 
     def record_command(self, preview: Preview, action: Action, reason: str) -> None:
         """Record that the user's command decided about a preview."""
-        self._journal.record_command(preview, action, reason)
+        self._journal.add(command_record(preview, action, reason))
 
     async def resolve(
         self, pending: Preview, action: Action, reason: str, extra: Extra = None
@@ -214,7 +218,7 @@ class Previews:
     async def _resolve(
         self, pending: Preview, action: Action, reason: str, extra: Extra
     ) -> ToolOutput:
-        self._journal.record_preview_resolving(pending, action)
+        self._journal.add(r.PreviewResolving(pending.id, action))
         try:
             result = await _call_back(pending, action, reason, extra)
         except StalePreview as stale:
@@ -245,7 +249,7 @@ class Previews:
         details = resolution_details(pending, action, reason, extra, result)
         text = discard_message(pending, reason) if action == "discard" else ""
         output = result or ToolOutput(text)
-        self._journal.record_preview_resolved(pending, action, reason)
+        self._journal.add(r.PreviewResolved(pending.id, pending.label, action, reason))
         if action == "apply":
             # Before the event: a program that resolves the next preview then sees it rebased.
             await self._rebase_older(pending)

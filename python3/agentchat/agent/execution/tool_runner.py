@@ -11,7 +11,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from agentchat.agent.execution.checkpoints import Checkpoints
-from agentchat.agent.execution.isolated_runs import IsolatedRuns
+from agentchat.agent.execution.isolated_runs import (
+    NO_OVERLAY,
+    IsolatedWorkspace,
+    apply_isolated,
+    locate_changes,
+    with_remarks,
+)
 from agentchat.agent.execution.journaled_workspace import (
     JournaledWorkspace,
     LocatedWorkspace,
@@ -19,7 +25,7 @@ from agentchat.agent.execution.journaled_workspace import (
     ignore_change,
 )
 from agentchat.agent.execution.locate import locate_call
-from agentchat.agent.execution.overlay_command import add_remarks
+from agentchat.agent.execution.overlay_command import add_remarks, describe_changes
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
 from agentchat.core.diff.changeset import ChangeSet, FileChange, combine_all
@@ -28,6 +34,7 @@ from agentchat.core.errors import Irreversible, StalePreview, ToolError, Unreach
 from agentchat.core.frontend import Frontend
 from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
+from agentchat.core.permissions.isolation import ISOLATED
 from agentchat.core.permissions.policy import Policy, works_in_overlay
 from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, mask_secrets
@@ -49,7 +56,9 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import IsolatedCall, ReadyCall
 from agentchat.core.turn.view import ToolBlock, View
 from agentchat.core.workspace import Workspace
+from agentchat.journal.entries import undo_record
 from agentchat.journal.writer import JournalWriter
+from agentchat.workspace.overlay.isolation import Isolation
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 log = logging.getLogger(__name__)
@@ -79,12 +88,12 @@ class ToolRunner:
         policy: Policy,
         todo: TodoList | None = None,
         overlay: OverlayWorkspace | None = None,
-        isolated: IsolatedRuns | None = None,
+        isolation: Isolation | None = None,
         frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
         self._overlay = overlay
-        self._isolated = isolated or IsolatedRuns(None)
+        self._isolation = isolation
         self._toolbox = toolbox
         self._policy = policy
         self._todo = todo or TodoList()
@@ -162,35 +171,50 @@ class ToolRunner:
             return "", replace(result, text=text, is_error=True)
         return STAGED if any(not change.is_standing for change in staged) else "", result
 
-    async def run_isolated(self, ready: ReadyCall) -> IsolatedCall:
-        """Run a command on an overlay of its own, and return what it did; raises ToolError."""
+    async def run_isolated(self, ready: ReadyCall, *, shown: bool = True) -> IsolatedCall:
+        """Run a command on an overlay of its own, and return what it did.
+
+        Raises:
+            Unreachable: no overlay works here.
+        """
         call = ready.call
-        try:
-            workspace = await self._isolated.begin()
-        except Unreachable:
-            self._policy.has_overlay = False
-            raise
-        context = self._context(call, refuse_staging, None, ready.target, overlay=workspace)
+        if self._isolation is None:
+            raise Unreachable(NO_OVERLAY)
+        await self._isolation.ready()
+        workspace = IsolatedWorkspace(self._workspace, self._isolation)
+        context = self._context(
+            call, refuse_staging, None, ready.target, overlay=workspace, shown=shown
+        )
         output = await _run_safely(call.tool, call.arguments, context)
-        output, change = await self._isolated.end(output, network=ready.target.network)
+        if workspace.failure is not None:
+            raise workspace.failure
+        run = workspace.done
+        if run is None:  # it did not come to run
+            return IsolatedCall(self._isolated_result(call, output), DryRunResult())
+        output = with_remarks(output, run, call.tool.name, network=ready.target.network)
+        result = self._isolated_result(call, output)
+        if run.change.changes_nothing:
+            return IsolatedCall(result, DryRunResult(text=result.text))
+        files = await locate_changes(run.change, self._workspace)
+        change = ChangeSet(tuple(file.change for file in files))
+        preview = DryRunResult(change=change, text=result.text)
+        return IsolatedCall(result, preview, files, moved=run.moved, times=run.times)
+
+    def _isolated_result(self, call: ValidCall, output: ToolOutput) -> ToolResult:
         result = self.make_result(call.call.id, call.tool.name, output)
-        shown = None if change.changes_nothing else change
-        return IsolatedCall(result, DryRunResult(change=shown, text=result.text))
+        return replace(result, details={**(result.details or {}), ISOLATED: True})
 
-    async def apply_isolated(self, ready: ReadyCall, isolated: ToolResult) -> ToolResult:
+    async def apply_isolated(self, ready: ReadyCall, isolated: IsolatedCall) -> ToolResult:
         """Apply what is kept of what a command changed; raises StalePreview or ToolError."""
-        preview = ready.preview or DryRunResult()
-        workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
-        await self._isolated.apply(preview.change, workspace)
+        preview, result = ready.preview or DryRunResult(), isolated.result
+        lines = [preview.headline]
         if preview.change is not None:
-            isolated = await with_diff(isolated, preview.change)
-        if preview.headline:
-            return replace(isolated, text=f"{isolated.text}\n{preview.headline}")
-        return isolated
-
-    async def forget_isolated(self) -> None:
-        """Drop what the last command that ran isolated changed."""
-        await self._isolated.forget()
+            call_id = ready.call.call.id
+            workspace = JournaledWorkspace(self._workspace, self._journal, call_id)
+            await apply_isolated(isolated, preview.change, workspace)
+            result = await with_diff(result, preview.change)
+            lines.insert(0, describe_changes(preview.change.singly.files))
+        return replace(result, text="\n\n".join(filter(None, (result.text, *lines))))
 
     async def _run_in_overlay(self, ready: ReadyCall, context: ToolContext) -> ToolOutput:
         """Run a call on what the user sees; a command also tells what it did to files."""
@@ -199,6 +223,8 @@ class ToolRunner:
             await self._overlay.sync()
         except ToolError as error:
             return ToolOutput(str(error), is_error=True)
+        if ready.target.command is not None:
+            await self._overlay.update()  # what earlier calls changed is not of this command
         result = await _run_safely(ready.call.tool, ready.call.arguments, context)
         if ready.target.command is None:
             return result
@@ -321,7 +347,7 @@ class ToolRunner:
             async with asyncio.timeout(HOOK_SECONDS):
                 undo = await asyncio.to_thread(hook, call.arguments, result)
             if undo is not None:
-                self._journal.record_undo_offered(call.call.id, undo)
+                self._journal.add(undo_record(call.call.id, undo))
         except Exception:
             log.exception("the undo hook of %s failed", call.tool.name)
 

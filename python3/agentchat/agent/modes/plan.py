@@ -6,6 +6,7 @@ from agentchat.core.permissions.policy import parse_mode
 from agentchat.core.tools.tool import Extra, ToolOutput
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Preview
+from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 
 PLAN = "plan"
@@ -31,7 +32,7 @@ class PlanMode:
             what the model must know: that what it saw of plan mode is over. Empty if it saw none.
         """
         parsed = parse_mode(mode)
-        self._journal.record_mode(parsed)
+        self._journal.add(r.ModeChanged(parsed))
         before, self._chat.policy.mode = self._chat.policy.mode, parsed
         self._update_handler(before)
         is_over = before == PLAN and self._chat.policy.mode != PLAN

@@ -63,6 +63,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import View
 from agentchat.core.workspace import FileTarget, Workspace
+from agentchat.journal.entries import response_record
 from agentchat.journal.writer import JournalWriter
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.workspace.overlay.changes import IGNORED, is_privileged
@@ -198,11 +199,19 @@ class Stage:
             if pending is not None:
                 self._previews.withdraw(pending)
             return
-        preview = await self._make_preview(change)
+        preview = await self._make_preview(self._leave_out(change))
         if pending is None:
             self._previews.push(preview)
         else:
             self._previews.replace(replace(preview, id=pending.id))
+
+    def _leave_out(self, change: ChangeSet) -> ChangeSet:
+        """Leave out what git ignores until the user takes it in, if that is the setting."""
+        if self._chat.policy.stage_ignored != "drop":
+            return change
+        return ChangeSet(
+            tuple(replace(f, left_out=True) if _is_ignored(f) else f for f in change.files)
+        )
 
     def _pending(self) -> Preview | None:
         return next((p for p in self._chat.previews if p.source == SOURCE and p.for_user), None)
@@ -278,7 +287,7 @@ class Stage:
         text = "\n".join((CONSENT, "", *lines))
         question = make_question(self._chat, STAGE, f"Apply {number}, too?", text)
         response = await self._approvals.ask(question)
-        self._journal.record_response(question, response)
+        self._journal.add(response_record(question, response))
         if response.choice not in ("accept", "always"):
             raise ToolError(NOT_APPLIED)
 
@@ -286,7 +295,8 @@ class Stage:
         """Return a line about a change that needs approval; empty for an ordinary one."""
         if file.members:
             # Other groups are new files with ordinary names.
-            return file.name if os.path.basename(file.path) in (GIT, IGNORED) else ""
+            asks = _is_ignored(file) and self._chat.policy.stage_ignored == "ask"
+            return file.name if asks or os.path.basename(file.path) == GIT else ""
         if is_privileged(file):
             return f"{file.name} runs as its owner or group (setuid, setgid)"
         for path in file.paths:
@@ -301,6 +311,11 @@ class Stage:
             return await self._workspace.locate(entry_of(path))
         except ToolError:
             return None
+
+
+def _is_ignored(file: FileChange) -> bool:
+    """Whether a change is the line of the files that git ignores."""
+    return bool(file.members) and os.path.basename(file.path) == IGNORED
 
 
 def describe_applied(change: ChangeSet) -> str:

@@ -123,6 +123,8 @@ class RuleDrafts:
         call, target = await self._find_call(text)
         self._calls = tuple(await self._locate_all(past_calls))
         choices = propose_rules(call, target, asking_parts(call, target, self._chat.policy))
+        if not text and self._is_isolated_request():
+            choices = tuple(replace(rule, isolated=True) for rule in choices)
         draft = RuleDraft(id="", call=call, target=target, choices=choices, rule=choices[0])
         return self._try(draft)
 
@@ -174,6 +176,11 @@ class RuleDrafts:
         if request is None or request.call.call.id != draft.call.call.id:
             return ()
         return asking_parts(request.call, request.target, self._chat.policy)
+
+    def _is_isolated_request(self) -> bool:
+        """Whether the open request shows what a command changed that ran isolated."""
+        request = self._approvals.request
+        return request is not None and request.isolated is not None
 
     def file(self, scope: RuleHome) -> Path:
         """Return the file with the rules of a scope."""

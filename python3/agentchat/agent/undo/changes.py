@@ -25,6 +25,7 @@ from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.hunk_decisions import HunkDecision, apply_decisions, change_hash
 from agentchat.core.turn.view import ChangesPage, Observer, View
 from agentchat.core.workspace import Workspace
+from agentchat.journal import records as r
 from agentchat.journal.timeline import FileStep, Timeline
 from agentchat.journal.undo_plan import check_turn, is_new_git_object, read_contents
 from agentchat.journal.writer import JournalWriter
@@ -104,7 +105,7 @@ class AppliedChanges:
         change = await self._undo_of(file, unwanted)
         whole = change.after == file.change.before
         id = f"undo-{uuid.uuid4().hex[:12]}"
-        self._journal.record_undo_started(id, file.turn, {}, partial=True)
+        self._journal.add(r.UndoStarted(id, file.turn, {}, partial=True))
         reverts = file.steps if whole else ()
         workspace = JournaledWorkspace(self._workspace, self._journal, id, reverts)
         await workspace.apply(ChangeSet((change,)))

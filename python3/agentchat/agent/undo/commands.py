@@ -19,6 +19,7 @@ from agentchat.core.permissions.policy import PLANNING
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.view import Observer, View
 from agentchat.core.workspace import Workspace
+from agentchat.journal import records as r
 from agentchat.journal.timeline import CallRun, Timeline, read_timeline
 from agentchat.journal.undo_plan import (
     FileUndo,
@@ -98,9 +99,9 @@ class UndoCommands:
         )
         await rollback.prepare()
         if plan.undone:
-            self._journal.record_redo_started(rollback.id, plan.undone, rollback.calls)
+            self._journal.add(r.RedoStarted(rollback.id, plan.undone, rollback.calls))
         else:
-            self._journal.record_undo_started(rollback.id, plan.turn, rollback.calls)
+            self._journal.add(r.UndoStarted(rollback.id, plan.turn, rollback.calls))
         await self._undo_items(rollback, plan)
 
     async def _undo_items(self, rollback: Rollback, plan: UndoPlan) -> None:

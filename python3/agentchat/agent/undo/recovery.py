@@ -47,6 +47,7 @@ from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.frozen import frozen
 from agentchat.core.turn.view import Observer, View
 from agentchat.core.workspace import Workspace
+from agentchat.journal import records as r
 from agentchat.journal.timeline import FileStep, UnfinishedChange
 from agentchat.journal.undo_plan import read_contents
 from agentchat.journal.writer import JournalWriter
@@ -144,7 +145,7 @@ class Recovery:
             if step.before is None or contents.get(step.before) is not None
         ]
         await record_changes(self._workspace, self._journal, checkpoint.source, before)
-        self._journal.record_change_settled(checkpoint.source)
+        self._journal.add(r.ChangeSettled(checkpoint.source))
 
     async def _sweep(self, folders: Mapping[str, int]) -> None:
         if not self._workspace.host:
@@ -160,11 +161,11 @@ class Recovery:
         contents = await asyncio.to_thread(read_contents, self._journal.records(), hashes)
         files = [await self._compare(step, contents) for step in change.steps]
         if all(file.state in (FileState.AFTER, FileState.SAME) for file in files):
-            self._journal.record_change_applied(change.source)
+            self._journal.add(r.ChangeApplied(change.source))
             return
         written = [file for file in files if file.state in (FileState.AFTER, FileState.PART)]
         problem = await self._revert(change, written, contents) if written else ""
-        self._journal.record_change_settled(change.source)
+        self._journal.add(r.ChangeSettled(change.source))
         foreign = [file for file in files if file.state is FileState.FOREIGN]
         self._report(written, foreign, problem)
 
@@ -181,7 +182,7 @@ class Recovery:
     ) -> str:
         """Restore the files; return the error, or an empty string."""
         id = f"recovery-{uuid.uuid4().hex[:12]}"
-        self._journal.record_recovery_started(id, change.source)
+        self._journal.add(r.RecoveryStarted(id, change.source))
         reverts = sorted({file.step.number for file in written})
         workspace = JournaledWorkspace(self._workspace, self._journal, id, reverts)
         try:

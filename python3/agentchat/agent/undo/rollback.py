@@ -33,6 +33,8 @@ from agentchat.core.tools.tool import (
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall
 from agentchat.core.workspace import AppliedFile, Workspace
+from agentchat.journal import records as r
+from agentchat.journal.entries import has_own_effect, start_records, undo_record
 from agentchat.journal.timeline import CallRun, Timeline
 from agentchat.journal.undo_plan import (
     FileRestore,
@@ -155,8 +157,12 @@ class Rollback:
         name = one_line(shown)
         change, restore = await self._plan_restore(file, shown)
         if change.changes_nothing:
-            self._journal.record_change_started(self.id, ChangeSet((change,)), restore.reverts)
-            self._journal.record_change_applied(self.id)
+            self._journal.add(
+                r.ChangeStarted(
+                    self.id, self._journal.store(ChangeSet((change,)).parts), tuple(restore.reverts)
+                )
+            )
+            self._journal.add(r.ChangeApplied(self.id))
             return UndoOutcome(f"already as it was: {name}", True)
         workspace = JournaledWorkspace(self._workspace, self._journal, self.id, restore.reverts)
         applied = await workspace.apply(ChangeSet((change,)))
@@ -227,7 +233,7 @@ class Rollback:
                 result=undo.result,
                 is_redo=True,
             )
-            self._journal.record_undo_offered(self._ids[call.call_id], again)
+            self._journal.add(undo_record(self._ids[call.call_id], again))
         verb = "redone" if undo.is_redo else "undone"
         return UndoOutcome(f"{verb}: {line} ({one_line(undo.description)})", True)
 
@@ -245,9 +251,9 @@ class Rollback:
             await self._runner.tear_down(call)
 
     async def _run_steps(self, ready: ReadyCall) -> None:
-        self._journal.record_call_started(ready)
+        self._journal.add(*start_records(ready), durable=has_own_effect(ready))
         outcome = await self._runner.run(ready)
-        self._journal.record_call_finished(outcome)
+        self._journal.add(r.CallFinished(outcome.call_id, outcome.status.value))
         guide = outcome.detail(GUIDE)
         if guide is not None:
             raise Irreversible(guide)

@@ -66,6 +66,8 @@ class FileChange:
     """Lines of the text before, from 0, at which a new hunk begins, however close the last is."""
     members: tuple[FileChange, ...] = ()
     """Changes that are shown and decided as one; ``display_path`` says what they are, then."""
+    left_out: bool = field(default=False, compare=False)
+    """Whether it is applied only if the user takes it in."""
 
     @property
     def origin(self) -> str:
@@ -198,7 +200,8 @@ class ChangeSet:
     @property
     def _counted(self) -> tuple[FileChange, ...]:
         """The files that a summary counts one by one."""
-        return ChangeSet(tuple(file for file in self.files if not _is_git(file))).singly.files
+        counted = (file for file in self.files if not (_is_git(file) or file.left_out))
+        return ChangeSet(tuple(counted)).singly.files
 
     def reversed(self) -> ChangeSet:
         """Return the change that undoes this one."""

@@ -22,9 +22,12 @@ line of this table that matches:
       asks; by default only reading runs, not from the network
 ====  ====================================================================  ======
 
-So ``deny`` rules win over ``ask`` rules and these over ``allow`` rules, in any order. A ``stage``
-rule is like an ``allow`` rule for a command that runs in the overlay first, and is asked about with
-what it did there. Denials come
+So ``deny`` rules win over ``ask`` rules and these over ``allow`` rules, in any order. A command
+that would ask by line 6 or 10, or that the mode would let run, runs isolated instead, where that is
+possible (``isolation.py``): then the question is about what it changed. A ``stage`` rule, and an
+``allow`` rule with ``isolated``, say so for commands of their own. A command that opens more
+(``network``, ``direct``) asks before it runs. In the mode *plan*, commands run isolated and what
+they changed is dropped. Denials come
 first because no answer and no mode overrides them. A grant comes before the check of paths because
 it may be about that path; it comes after ``ask`` rules, because the user wrote these to be asked
 each time. Modes and ``allow`` rules come after the check of paths: they are about work in general,
@@ -47,14 +50,15 @@ request, the journal and ``:AgentApprovals explain``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Grants, Scope, scope_of
+from agentchat.core.permissions.isolation import Isolation, StageIgnored, Unasked
 from agentchat.core.permissions.rules import (
     PartVerdict,
     Rule,
@@ -65,6 +69,7 @@ from agentchat.core.permissions.rules import (
     rules_text,
     suggest_rules,
 )
+from agentchat.core.shell.readers import reads_only
 from agentchat.core.tools.call import CallTarget, ValidCall, asks_to_read
 from agentchat.core.tools.tool import Tool
 from agentchat.core.urls import is_local
@@ -92,7 +97,7 @@ class Verdict(StrEnum):
 ReasonKind = Literal[
     "rule", "mode", "grant", "user", "command", "discard", "effect", "reads", "unasked", "settings",
     "path", "hard_link", "not_understood", "unreadable_rule", "failure", "unattended", "local_host",
-    "own_verdict", "network", "withdrawn",
+    "own_verdict", "network", "withdrawn", "isolated", "opens_network", "direct", "reads_only",
 ]  # fmt: skip
 
 _TEXTS: Mapping[ReasonKind, str] = {
@@ -115,6 +120,10 @@ _TEXTS: Mapping[ReasonKind, str] = {
     "own_verdict": "the model's own verdict is {}",
     "network": "commands have no network in {} mode, and it wants it",
     "withdrawn": "its definition changed",
+    "isolated": "isolated, {}",
+    "opens_network": "it opens the network, local services included; it runs isolated else",
+    "direct": "it runs in the project itself, not isolated",
+    "reads_only": "reads only",
     "local_host": "no rule names {}, which is in this computer or its network",
 }
 
@@ -148,8 +157,8 @@ class Decision:
     """How a command would be confined."""
     in_overlay: bool = False
     """Whether the call works in the overlay of the workspace instead of the workspace."""
-    try_first: bool = False
-    """Whether a command runs in the overlay before the question, which then shows what it did."""
+    isolated: Isolation = ""
+    """Whether a command runs isolated, and what becomes of its changes."""
 
     @property
     def reason_text(self) -> str:
@@ -176,8 +185,22 @@ class Policy:
     """How commands are confined; a grant for a sandbox does not cover runs without it."""
     stage_network: StageNetwork = "ask"
     """What happens to a command that wants the network in the overlay."""
+    stage_ignored: StageIgnored = "drop"
+    """What applying a preview of stage mode does to files that git ignores."""
     has_overlay: bool = False
-    """Whether commands can run in an overlay of the workspace, as far as that is known."""
+    """Whether commands can run isolated, as far as that is known."""
+    unasked: Unasked = "none"
+    """Which commands run without a question."""
+
+    def forbids(self, tool: Tool) -> bool:
+        """Whether the mode forbids every call of a tool."""
+        runs_isolated = self.isolates and tool.metadata.runs_commands
+        return mode_forbids(self.mode, tool) and not runs_isolated
+
+    @property
+    def isolates(self) -> bool:
+        """Whether commands that nothing else decides run isolated."""
+        return self.unasked == "isolated" and self.has_overlay
 
 
 def decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
@@ -206,16 +229,33 @@ def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
         decision = _while_unreadable(
             call, target, policy, _first_match(call, target, policy, scope)
         )
+    if decision.verdict is not Verdict.DENY and mode_forbids(policy.mode, call.tool):
+        decision = replace(decision, isolated="drop")
     if decision.verdict is Verdict.ASK and not policy.attended:
         decision = _while_unattended(call, target, decision, policy.rules_file)
-    parts = judge_parts(policy.rules, call, target)
-    return replace(
+    decision = replace(
         decision,
         scope=scope,
-        parts=parts,
+        parts=judge_parts(policy.rules, call, target),
         confinement=confinement,
         in_overlay=in_overlay,
     )
+    return as_isolated(call, target, decision) if decision.isolated else decision
+
+
+def as_isolated(call: ValidCall, target: CallTarget, decision: Decision) -> Decision:
+    """Return the decision about an isolated run, with the scope of an *always* about that."""
+    scope = _isolated_scope(call, target)
+    isolated = decision.isolated or "ask"
+    return replace(decision, scope=scope, confinement="", isolated=isolated)
+
+
+def _isolated_scope(call: ValidCall, target: CallTarget) -> Scope | None:
+    scope = scope_of(call, target, direct=False)
+    if scope is None:
+        return None
+    description = f"{scope.description}, isolated"
+    return replace(scope, key=(*scope.key, "isolated"), description=description)
 
 
 def works_in_overlay(call: ValidCall, target: CallTarget, mode: Mode) -> bool:
@@ -237,7 +277,7 @@ def _denial(call: ValidCall, target: CallTarget, policy: Policy) -> Decision | N
     name = call.tool.name
     if message := call.tool.is_withdrawn():
         return Decision(Verdict.DENY, Reason("withdrawn"), message=message)
-    if mode_forbids(policy.mode, call.tool):
+    if _mode_forbids_call(call, target, policy):
         message = f"Not allowed in plan mode: {name}."
         return Decision(Verdict.DENY, Reason("mode", policy.mode), message=message)
     if target.network and policy.mode == "stage" and policy.stage_network == "deny":
@@ -276,6 +316,62 @@ def _first_match(
         return Decision(Verdict.ALLOW, Reason("grant"))
     if works_in_overlay(call, target, policy.mode):
         return _decide_in_overlay(call, target, policy)
+    if may_isolate(call, target, policy):
+        return _decide_command(call, target, policy)
+    directly = _decide_directly(call, target, policy)
+    return _unless_reading(directly, target, policy) if target.command is not None else directly
+
+
+def may_isolate(call: ValidCall, target: CallTarget, policy: Policy) -> bool:
+    """Whether a call is a command that can run isolated, and that nothing else must prepare."""
+    metadata = call.tool.metadata
+    is_command = target.command is not None and metadata.runs_commands
+    return is_command and policy.has_overlay and not metadata.requires_checkpoint
+
+
+def _decide_command(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
+    """Return the decision about a command that can run isolated."""
+    if policy.grants.covers(_isolated_scope(call, target)) and not target.direct:
+        return Decision(Verdict.ALLOW, Reason("grant"), isolated="apply")
+    directly = _decide_directly(call, target, policy)
+    if directly.isolated or target.settings_ask:
+        return directly
+    if directly.verdict is Verdict.ALLOW and directly.reason.kind != "mode":
+        return directly
+    if target.direct:
+        return Decision(Verdict.ASK, Reason("direct"))
+    if not policy.isolates:
+        return _unless_reading(directly, target, policy)
+    isolation: Isolation = "apply" if policy.mode == "yolo" else "ask"
+    return _isolated_decision(target, policy, Reason("isolated", "without a question"), isolation)
+
+
+def _unless_reading(decision: Decision, target: CallTarget, policy: Policy) -> Decision:
+    """Return a decision, unless it asks about a command that only reads and need not ask then."""
+    no_overlay = policy.unasked == "isolated" and not policy.has_overlay
+    lets_read = policy.unasked == "readers" or no_overlay
+    may_run = decision.verdict is Verdict.ASK and not target.settings_ask
+    opens_more = target.direct or target.network
+    if lets_read and may_run and not opens_more and reads_only(target.script):
+        return Decision(Verdict.ALLOW, Reason("reads_only"))
+    return decision
+
+
+def _isolated_decision(
+    target: CallTarget, policy: Policy, reason: Reason, isolation: Isolation
+) -> Decision:
+    """Return the decision to run a command isolated; what it opens asks first."""
+    if not policy.has_overlay:
+        return Decision(Verdict.ASK, reason)
+    if target.direct:
+        return Decision(Verdict.ASK, Reason("direct"))
+    if target.network:
+        return Decision(Verdict.ASK, Reason("opens_network"), isolated=isolation)
+    return Decision(Verdict.ALLOW, reason, isolated=isolation)
+
+
+def _decide_directly(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
+    """Return the decision about a call that works in the workspace itself."""
     if target.unusual:
         return Decision(Verdict.ASK, _path_reason(target.unusual[0]))
     if target.settings_ask:
@@ -293,10 +389,10 @@ def _first_match(
 def _decide_by_rules(rules: tuple[Rule, ...], target: CallTarget, policy: Policy) -> Decision:
     """Return the decision of rules that together allow a call, perhaps in the overlay only."""
     reason = Reason("rule", "; ".join(rule.label for rule in rules))
-    if any(rule.action == "stage" or rule.isolated for rule in rules):
-        # The overlay does not confine what a command does in the network.
-        confined = not target.network or policy.stage_network == "allow"
-        return Decision(Verdict.ASK, reason, try_first=confined)
+    if any(rule.action == "stage" for rule in rules):
+        return _isolated_decision(target, policy, reason, "ask")
+    if any(rule.isolated for rule in rules):
+        return _isolated_decision(target, policy, reason, "apply")
     return Decision(Verdict.ALLOW, reason)
 
 
@@ -343,7 +439,8 @@ def _while_unreadable(
     harmless = only_reads or call.tool.name in PLANNING
     if decision.verdict is not Verdict.ALLOW or harmless or not policy.problems:
         return decision
-    return Decision(Verdict.ASK, Reason("unreadable_rule", policy.problems[0]))
+    reason = Reason("unreadable_rule", policy.problems[0])
+    return replace(decision, verdict=Verdict.ASK, reason=reason)
 
 
 def _while_unattended(
@@ -352,12 +449,16 @@ def _while_unattended(
     """Deny a call that would ask, and name the rule that would allow it, if there is one."""
     rules = () if decision.reason.kind == "rule" else suggest_rules(call, target)
     if rules:
-        place = rules_file or "g:agentchat.rules"
-        text = rules_text(rules, as_json=bool(rules_file))
-        message = f"{NOBODY} Add a rule to {place}: {text}"
+        message = f"{NOBODY} {advise_rules(rules, rules_file)}"
     else:
         message = f"{NOBODY} It asks: {_missing_rule(target) or decision.reason_text}."
     return Decision(Verdict.DENY, Reason("unattended", decision.reason_text), message=message)
+
+
+def advise_rules(rules: Sequence[Mapping[str, Any]], rules_file: str) -> str:
+    """Return where the user adds these rules."""
+    place = rules_file or "g:agentchat.rules"
+    return f"Add a rule to {place}: {rules_text(rules, as_json=bool(rules_file))}"
 
 
 def _missing_rule(target: CallTarget) -> str:
@@ -373,8 +474,15 @@ def parse_mode(text: str) -> Mode:
     raise UserError(f"Unknown mode {text}; choose one of {', '.join(MODES)}.")
 
 
+def _mode_forbids_call(call: ValidCall, target: CallTarget, policy: Policy) -> bool:
+    """Whether the mode forbids a call: in *plan*, a command may run if its changes are dropped."""
+    if not mode_forbids(policy.mode, call.tool):
+        return False
+    return target.direct or not (policy.isolates and may_isolate(call, target, policy))
+
+
 def mode_forbids(mode: Mode, tool: Tool) -> bool:
-    """Whether no call of this tool may run in this mode."""
+    """Whether no call of this tool may change anything in this mode."""
     return mode == "plan" and not tool.metadata.read_only and tool.name not in PLANNING
 
 

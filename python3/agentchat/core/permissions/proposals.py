@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal, get_args
 
@@ -64,17 +64,26 @@ def describe_consequence(rule: Rule, call: ValidCall, target: CallTarget, policy
     """Return what would happen to the call if the rule existed."""
     with_rule = replace(policy, rules=(*policy.rules, rule), attended=True)
     decision = decide(call, target, with_rule)
+    if decision.isolated and decision.verdict is Verdict.ALLOW:
+        return _ISOLATED[decision.isolated]
     if decision.verdict is Verdict.ALLOW:
         return "runs without a question"
     if decision.verdict is Verdict.DENY:
         return "is denied"
-    if decision.try_first:
-        return "runs on an overlay, then asks"
     return "asks" if rule.action == "ask" else f"still asks: {_reason_to_ask(decision)}"
 
 
+_ISOLATED: Mapping[str, str] = {
+    "ask": "runs isolated; what it changes asks",
+    "apply": "runs isolated; changes of ordinary files apply without a question",
+    "drop": "runs isolated; what it changes is dropped",
+}
+
+
 def next_action(rule: Rule) -> Rule:
-    """Return the rule with the next of allow, ask, deny and stage."""
+    """Return the rule with the next of allow isolated, allow, ask, deny and stage."""
+    if rule.isolated:
+        return replace(rule, isolated=False)
     index = PROPOSED_ACTIONS.index(rule.action)
     return replace(rule, action=PROPOSED_ACTIONS[(index + 1) % len(PROPOSED_ACTIONS)])
 

@@ -371,6 +371,8 @@ def _lua_text(value: Any) -> str:
         return f"{{ {', '.join(f'{key} = {_lua_text(item)}' for key, item in value.items())} }}"
     if isinstance(value, list):
         return f"{{ {', '.join(map(_lua_text, value))} }}"
+    if value is True:
+        return "true"
     return _quote(str(value))
 
 

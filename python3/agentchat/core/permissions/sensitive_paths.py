@@ -24,6 +24,18 @@ PROTECTED_FOLDERS = frozenset(
 PROTECTED_PATHS = ((".github", "workflows"), (".cargo", "config.toml"), (".cargo", "config"))
 """Consecutive components, at any depth."""
 
+SELF_RUNNING_FILES = (
+    ".gitattributes", ".gitmodules", ".gitconfig", ".gitlab-ci.yml", "jenkinsfile",
+    ".nvim.lua", ".nvimrc", ".exrc", "_exrc", ".vimrc", "_vimrc", ".gvimrc", ".lazy.lua",
+    ".luarc.json", ".luarc.jsonc", ".mcp.json", ".devcontainer.json", ".envrc",
+    "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md",
+    ".cursorrules", ".windsurfrules", ".clinerules", ".roorules*", "copilot-instructions.md",
+    ".aider*", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml",
+)  # fmt: skip
+"""Patterns of files that git, CI, an editor or an agent runs or obeys by itself, folded."""
+
+SELF_RUNNING_FOLDERS = PROTECTED_FOLDERS | {".circleci", ".agents"}
+
 PROTECTED_FILES = (
     ".gitattributes", ".gitmodules", ".gitconfig", ".gitlab-ci.yml",
     ".nvim.lua", ".nvimrc", ".exrc", "_exrc", ".vimrc", "_vimrc", ".gvimrc", ".lazy.lua",
@@ -61,6 +73,7 @@ SECRET_GLOBS = (
 """The same as globs, for programs that leave such files out."""
 
 _PROTECTED = re.compile("|".join(map(glob_to_regex, PROTECTED_FILES)))
+_SELF_RUNNING = re.compile("|".join(map(glob_to_regex, SELF_RUNNING_FILES)))
 _SECRET = re.compile("|".join(map(glob_to_regex, SECRET_FILES)))
 
 _IGNORABLE = dict.fromkeys((173, 847, 1564, 6158, 65279)) | dict.fromkeys(
@@ -88,6 +101,17 @@ def is_protected(parts: Sequence[str]) -> bool:
         not PROTECTED_FOLDERS.isdisjoint(folded)
         or any(_contains(folded, path) for path in PROTECTED_PATHS)
         or _has_name(folded, _PROTECTED)
+    )
+
+
+def runs_by_itself(parts: Sequence[str]) -> bool:
+    """Whether git, CI, an editor or an agent runs or obeys this file without being asked to."""
+    folded = [fold_name(part) for part in parts]
+    return (
+        not SELF_RUNNING_FOLDERS.isdisjoint(folded)
+        or _contains(folded, (".github", "workflows"))
+        or _contains(folded, (".github", "actions"))
+        or _has_name(folded, _SELF_RUNNING)
     )
 
 

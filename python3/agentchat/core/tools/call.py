@@ -65,6 +65,8 @@ class CallTarget:
     """Why other files may decide what the command does; then a direct run is not remembered."""
     network: bool = False
     """Whether the command asks for the network where commands have none."""
+    direct: bool = False
+    """Whether the command asks to run in the workspace itself, not isolated."""
     asks: bool | None = None
     """Whether the tool itself wants to ask; ``None``: the policy decides."""
     settings_ask: bool | None = None

@@ -84,6 +84,8 @@ class Metadata:
     """Whether that server claims that the tool only reads: a rule may trust it, nothing else."""
     confined: bool = False
     """Whether it touches files and programs only through the workspace of its call."""
+    runs_commands: bool = False
+    """Whether each call is a shell command: it can run isolated."""
 
 
 @frozen
@@ -105,7 +107,7 @@ class Access:
     """The paths (as the model wrote them), command and web addresses in the arguments of a call.
 
     ``cwd`` is the directory of the command; empty for that of the chat. ``network``: it asks for
-    the network where commands have none.
+    the network where commands have none; ``direct``: it asks to run in the workspace itself.
     """
 
     reads: tuple[str, ...] = ()
@@ -114,6 +116,7 @@ class Access:
     urls: tuple[str, ...] = ()
     cwd: str = ""
     network: bool = False
+    direct: bool = False
 
 
 @frozen

@@ -1,19 +1,35 @@
-"""Request the user's approval and interpret the response."""
+"""Request the user's approval and interpret the response; what becomes of an isolated run."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Literal
 
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Cancelled, StalePreview
-from agentchat.core.messages import ToolCall
+from agentchat.core.messages import Status, ToolCall, ToolResult
 from agentchat.core.permissions.grants import hides_characters
-from agentchat.core.permissions.policy import EFFECT, Decision, Reason, Verdict
+from agentchat.core.permissions.policy import (
+    EFFECT,
+    NOBODY,
+    Decision,
+    Reason,
+    Verdict,
+    advise_rules,
+)
+from agentchat.core.permissions.rules import suggest_rules
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.tool import ArgumentError, Capability, DryRunResult, Metadata, Tool
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, Plan, RequestApproval, do
+from agentchat.core.turn.effects import (
+    ApprovalRequest,
+    ApprovalResponse,
+    IsolatedCall,
+    Plan,
+    RequestApproval,
+    do,
+)
 from agentchat.core.turn.hunk_decisions import (
     apply_decisions,
     rebase_change,
@@ -24,6 +40,20 @@ from agentchat.core.turn.validate import validate
 
 REBASED = "{} changed since it was shown: this is the change on top of what it is now."
 EDIT_LOST = "The text you edited does not fit there any more and is left out."
+
+NOTHING_CHANGED = "nothing changed"
+FILES_CHANGED = "files changed"
+CHANGES_APPLIED = "changes of ordinary files applied"
+CHANGES_DROPPED = "changes dropped"
+
+DROPPED = (
+    "It ran isolated, as the mode is plan: {} changed there, and that was dropped. The project is "
+    "as it was."
+)
+DENIED = "It ran isolated, and what it changed ({}) was not applied."
+NOTHING_KEPT = "Nothing of what it changed was applied."
+
+Outcome = Literal["return", "drop", "apply", "ask"]
 
 
 def request_approval(request: ApprovalRequest) -> Plan[ApprovalResponse]:
@@ -177,16 +207,23 @@ def record_consent(chat: Chat, request: ApprovalRequest, response: ApprovalRespo
         chat.policy.grants.remember(scope)
     elif scope is not None and response.choice == "turn" and offers_turn(request):
         chat.policy.grants.remember_for_turn(scope)
+    # What is applied of an isolated run is a change of files: it can be undone.
     in_overlay = request.decision.in_overlay or request.isolated is not None
-    return Decision(Verdict.ALLOW, Reason("user", response.choice), scope, in_overlay=in_overlay)
+    return Decision(
+        Verdict.ALLOW,
+        Reason("user", response.choice),
+        scope,
+        in_overlay=in_overlay,
+        isolated=request.decision.isolated,
+    )
 
 
 def offers_always(request: ApprovalRequest) -> bool:
     """Whether the user may answer *always*: there is a scope, no rule asks, all text is visible."""
     if request.decision.scope is None or request.decision.reason.kind == "rule":
         return False
-    if request.isolated is not None:  # the answer is about this one result
-        return False
+    if request.decision.isolated and request.isolated is None:
+        return False  # what the command opens is asked about each time
     return not hides_characters(request.call)
 
 
@@ -199,3 +236,56 @@ def count_use(chat: Chat, decision: Decision) -> None:
     """Count a run under a remembered answer."""
     if decision.scope is not None and chat.policy.grants.covers(decision.scope):
         chat.policy.grants.use(decision.scope)
+
+
+# --- after an isolated run --------------------------------------------------------------------
+
+
+def judge_outcome(decision: Decision, isolated: IsolatedCall) -> Outcome:
+    """Return what happens after an isolated run: whether its changes apply, ask or are dropped."""
+    if isolated.changes_nothing:
+        return "return"
+    if decision.isolated == "drop":
+        return "drop"
+    return "apply" if decision.isolated == "apply" and not isolated.asks else "ask"
+
+
+def with_reason(decision: Decision, what: str) -> Decision:
+    """Return the decision about an isolated run as the log shows it."""
+    return replace(decision, reason=Reason("isolated", what))
+
+
+def dropped_result(isolated: IsolatedCall) -> ToolResult:
+    """Return the result of a command whose changes are dropped by the mode."""
+    return _with_line(isolated, DROPPED.format(_summary(isolated)))
+
+
+def unapplied_result(isolated: IsolatedCall) -> ToolResult:
+    """Return the result of a command of whose changes the user kept nothing."""
+    return _with_line(isolated, NOTHING_KEPT)
+
+
+def denied_result(
+    call: ValidCall, target: CallTarget, isolated: IsolatedCall, rules_file: str
+) -> ToolResult:
+    """Return the result of a command whose changes would ask, and nobody is there to answer."""
+    rules = [{**rule, "isolated": True} for rule in suggest_rules(call, target)]
+    advice = f" {advise_rules(rules, rules_file)}" if rules and not isolated.asks else ""
+    line = f"{NOBODY} {DENIED.format(_summary(isolated))}{advice}"
+    result = isolated.result
+    return replace(result, text=f"{line}\n\n{result.text}", display_text=None, status=Status.DENIED)
+
+
+def _with_line(isolated: IsolatedCall, line: str) -> ToolResult:
+    result = isolated.result
+    shown = result.display_text
+    return replace(
+        result,
+        text=f"{result.text}\n\n{line}",
+        display_text=None if shown is None else f"{shown}\n\n{line}",
+    )
+
+
+def _summary(isolated: IsolatedCall) -> str:
+    change = isolated.preview.change or ChangeSet(())
+    return change.summary()

@@ -5,8 +5,8 @@ staged preview: see ``resolve.ResolveAttempt``; ``prompt_calls`` has the calls o
 prompts.
 
 A command may run isolated before the user is asked: ``RunIsolated`` runs it on an overlay of its
-own, and the request shows what it changed there. ``ApplyIsolated`` applies that, or else
-``ForgetIsolated`` drops it, on every way out: rejected, denied, edited, cancelled, failed.
+own and returns what it changed there, as a value. The request shows it, and ``ApplyIsolated``
+applies it. Nothing needs to be taken back on the other ways out.
 """
 
 from __future__ import annotations
@@ -14,24 +14,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.errors import StalePreview, ToolError, Unreachable
 from agentchat.core.limits import LONGEST_ERROR, PREVIEWS_PER_CALL
 from agentchat.core.messages import Message, Status, ToolResult
-from agentchat.core.permissions.policy import Decision, Verdict, decide
+from agentchat.core.permissions.policy import Decision, Verdict, as_isolated, decide, may_isolate
 from agentchat.core.text import clip
 from agentchat.core.tools.call import SAVED_FILES, CallTarget, ValidCall
 from agentchat.core.tools.tool import DryRunResult, ShownArguments
 from agentchat.core.turn.approval_request import (
+    CHANGES_APPLIED,
+    CHANGES_DROPPED,
+    FILES_CHANGED,
+    NOTHING_CHANGED,
     count_use,
+    denied_result,
+    dropped_result,
     is_same_change,
+    judge_outcome,
     rebased_request,
     record_consent,
     rejection_message,
     request_approval,
     response_reason,
     result_heading,
+    unapplied_result,
     with_arguments,
     with_kept_hunks,
+    with_reason,
     with_replacements,
 )
 from agentchat.core.turn.chat import Chat
@@ -40,7 +49,7 @@ from agentchat.core.turn.effects import (
     ApprovalRequest,
     ApprovalResponse,
     ComputeDryRun,
-    ForgetIsolated,
+    IsolatedCall,
     Locate,
     Plan,
     ReadyCall,
@@ -116,10 +125,11 @@ class CallAttempt:
         self._reject_reason = ""
         self._stale: StalePreview | None = None
         self._last_request: ApprovalRequest | None = None
-        self._is_isolated = False
-        """Whether what an isolated run changed is neither applied nor forgotten yet."""
         self._was_isolated = False
         """Whether the user saw what the command does isolated, and is shown that again."""
+
+    has_block = True
+    """Whether the call has a block in the chat."""
 
     # --- what differs between calls -------------------------------------------------------------
 
@@ -136,7 +146,7 @@ class CallAttempt:
 
     def run_unasked(self, target: CallTarget, decision: Decision) -> Plan[ToolResult]:
         """Run the call without a question."""
-        return (yield from do(RunTool(ReadyCall(self.call, target, decision))))
+        return (yield from self.run_ready(ReadyCall(self.call, target, decision)))
 
     def request(self, target: CallTarget, decision: Decision) -> Plan[ApprovalRequest]:
         """Return the approval request; raises ToolError if the call cannot work."""
@@ -148,17 +158,21 @@ class CallAttempt:
         )
 
     def _can_try(self, target: CallTarget, decision: Decision) -> bool:
-        """Whether the call is a command that can run isolated."""
-        is_confined = target.command is not None and self.call.tool.metadata.confined
-        return is_confined and self.chat.policy.has_overlay and not decision.in_overlay
+        """Whether the call is a command that can run isolated, and does not anyway."""
+        can = may_isolate(self.call, target, self.chat.policy)
+        return can and not decision.in_overlay and not decision.isolated
 
     def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
         """Run what the user approved of the call; of a call that ran already, apply the result."""
-        ready = ReadyCall(self.call, request.target, decision, request.preview)
         if request.isolated is not None:
-            result = yield from do(ApplyIsolated(ready, request.isolated))
-            self._is_isolated = False
-            return result
+            return (yield from self._apply_isolated(request, request.isolated, decision))
+        if decision.isolated:
+            return (yield from self._run_isolated(request.target, decision))
+        ready = ReadyCall(self.call, request.target, decision, request.preview)
+        return (yield from self.run_ready(ready))
+
+    def run_ready(self, ready: ReadyCall) -> Plan[ToolResult]:
+        """Run the call in the workspace itself."""
         return (yield from do(RunTool(ready)))
 
     def reject(self, request: ApprovalRequest, reason: str) -> Plan[ToolResult]:
@@ -185,22 +199,9 @@ class CallAttempt:
     def outcome(self) -> Plan[ToolResult]:
         """Bring the call to its result."""
         try:
-            result = yield from self._answer_until_current()
-        except GeneratorExit:
-            raise  # closed: nothing can be yielded any more
+            return (yield from self._answer_until_current())
         except ToolError as error:
-            result = self.result(str(error), Status.ERROR)
-        except BaseException:
-            yield from self._forget_isolated()
-            raise
-        yield from self._forget_isolated()
-        return result
-
-    def _forget_isolated(self) -> Plan[None]:
-        """Drop what an isolated run changed, if that was not applied."""
-        if self._is_isolated:
-            self._is_isolated = False
-            yield from do(ForgetIsolated())
+            return self.result(str(error), Status.ERROR)
 
     @property
     def may_join_batch(self) -> bool:
@@ -218,7 +219,7 @@ class CallAttempt:
         except ToolError:
             return None  # the error becomes the call's result when it is answered alone
         decision = self.decide(target)
-        if decision.verdict is not Verdict.ALLOW:
+        if decision.verdict is not Verdict.ALLOW or decision.isolated:
             return None
         return ReadyCall(self.call, target, decision)
 
@@ -289,10 +290,12 @@ class CallAttempt:
         decision = apply_verdict(self.call, decision, self.chat.policy, messages)
         if decision.verdict is Verdict.DENY:
             return self._deny(decision)
+        if decision.verdict is Verdict.ALLOW and decision.isolated:
+            return (yield from self._run_isolated(target, decision))
         if decision.verdict is Verdict.ALLOW:
             return (yield from self._run_and_count(decision, self.run_unasked(target, decision)))
         request = yield from self._number_request((yield from self.request(target, decision)))
-        if (decision.try_first or self._was_isolated) and request.can_try:
+        if self._was_isolated and request.can_try:
             request = yield from self._try(request)
         return (yield from self._ask(request))
 
@@ -333,18 +336,61 @@ class CallAttempt:
                 continue
             self._stale = self._last_request = None
             self._was_isolated = False
-            yield from self._forget_isolated()
             return (yield from self._decide_and_run())
 
     def _try(self, request: ApprovalRequest) -> Plan[ApprovalRequest]:
         """Run the command isolated; return the request with what it did."""
-        ready = ReadyCall(self.call, request.target, request.decision)
+        decision = as_isolated(self.call, request.target, request.decision)
         try:
-            isolated = yield from do(RunIsolated(ready))
+            isolated = yield from self._isolate(request.target, decision)
         except ToolError as error:
             return replace(request, problem=str(error), can_try=False)
-        self._is_isolated = self._was_isolated = True
-        return replace(request, preview=isolated.preview, isolated=isolated.result, can_try=False)
+        self._was_isolated = True
+        preview = isolated.preview
+        return replace(
+            request, decision=decision, preview=preview, isolated=isolated, can_try=False
+        )
+
+    # --- isolated runs ----------------------------------------------------------------------------
+
+    def _isolate(self, target: CallTarget, decision: Decision) -> Plan[IsolatedCall]:
+        """Run the command isolated; raises ToolError if no overlay works."""
+        ready = ReadyCall(self.call, target, decision)
+        return (yield from do(RunIsolated(ready, shown=self.has_block)))
+
+    def _run_isolated(self, target: CallTarget, decision: Decision) -> Plan[ToolResult]:
+        """Run the command isolated; ask about what it changed, as far as that asks."""
+        try:
+            isolated = yield from self._isolate(target, decision)
+        except Unreachable:
+            self.chat.policy.has_overlay = False
+            return (yield from self._decide_and_run())
+        outcome = judge_outcome(decision, isolated)
+        if outcome == "return":
+            self.decision = with_reason(decision, NOTHING_CHANGED)
+            count_use(self.chat, decision)
+            return isolated.result
+        if outcome == "drop":
+            self.decision = with_reason(decision, CHANGES_DROPPED)
+            return dropped_result(isolated)
+        shown = with_reason(decision, FILES_CHANGED)
+        request = ApprovalRequest(self.call, target, shown, isolated.preview, isolated=isolated)
+        if outcome == "apply":
+            run = self._apply_isolated(request, isolated, with_reason(decision, CHANGES_APPLIED))
+            return (yield from self._run_and_count(decision, run))
+        if not self.chat.policy.attended:
+            self.decision = replace(decision, verdict=Verdict.DENY)
+            return denied_result(self.call, target, isolated, self.chat.policy.rules_file)
+        return (yield from self._ask((yield from self._number_request(request))))
+
+    def _apply_isolated(
+        self, request: ApprovalRequest, isolated: IsolatedCall, decision: Decision
+    ) -> Plan[ToolResult]:
+        """Apply what is kept of what the command changed; it does not run again."""
+        if isolated.changes_nothing:
+            return isolated.result
+        ready = ReadyCall(self.call, request.target, decision, request.preview)
+        return (yield from do(ApplyIsolated(ready, isolated)))
 
     def _apply_response(
         self, request: ApprovalRequest, response: ApprovalResponse
@@ -355,6 +401,8 @@ class CallAttempt:
         if changed is not None:
             return (yield from self._run_and_count(changed, self.run_approved(request, changed)))
         kept = with_kept_hunks(request, response)
+        if request.isolated is not None and kept is None and not response.hunk_decisions:
+            return unapplied_result(request.isolated)
         if response.choice == "reject" or kept is None:
             self._reject_reason = response_reason(request, response)
             return (yield from self.reject(request, self._reject_reason))

@@ -12,7 +12,7 @@ from agentchat.core.limits import MAX_ROUNDS
 from agentchat.core.messages import History
 from agentchat.core.model import ModelRequest
 from agentchat.core.permissions.grants import Grants
-from agentchat.core.permissions.policy import Policy, mode_forbids
+from agentchat.core.permissions.policy import Policy
 from agentchat.core.spending import Budget, Spending
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.todo import TodoList
@@ -28,7 +28,8 @@ CompactSetting = Literal["ask", "auto", "off"]
 RESOLVE = "resolve"
 PLANNING = (
     "<system-reminder>\n"
-    "You are in plan mode: nothing but reading is allowed, other calls are refused. Work out what "
+    "You are in plan mode: nothing but reading is allowed, other calls are refused; commands run "
+    "isolated, where that is possible, and what they change is dropped. Work out what "
     "to do, write the plan as the text of your reply, and submit it in the same reply by calling "
     "`resolve` with the action apply, a reason of one sentence and a title in extra. The user "
     "approves it, which leaves plan mode, or tells you what to change.\n"
@@ -105,7 +106,7 @@ class Chat:
             used_ids=self.context.used_ids,
             catalogue=self._described((*constant, *resolving, *late)),
             deferrable=frozenset(tool.name for tool in late),
-            forbidden=frozenset(t.name for t in offered if mode_forbids(self.policy.mode, t)),
+            forbidden=frozenset(t.name for t in offered if self.policy.forbids(t)),
         )
 
     def _system(self, tools: tuple[Tool, ...]) -> str:

@@ -16,6 +16,7 @@ from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
 from agentchat.core.model import ModelRequest
+from agentchat.core.permissions.isolation import IsolatedFile
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.spending import Scope
 from agentchat.core.tools.call import CallTarget, ValidCall
@@ -38,6 +39,32 @@ class SimilarCall:
 
     title: str
     is_covered: bool
+
+
+@frozen
+class IsolatedCall:
+    """A call that ran isolated: its result, and what it changed there.
+
+    ``files`` are those of the change of ``preview``, if it has one.
+    """
+
+    result: ToolResult
+    preview: DryRunResult
+    files: tuple[IsolatedFile, ...] = ()
+    moved: tuple[str, ...] = ()
+    """The names of files that the user changed while the command did: they cannot be applied."""
+    times: tuple[tuple[str, int], ...] = ()
+    """When each changed file was written, in nanoseconds, by path."""
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether there is nothing to apply."""
+        return self.preview.change is None
+
+    @property
+    def asks(self) -> bool:
+        """Whether a file is changed that needs the user's approval in every mode."""
+        return any(file.asks or file.change.left_out for file in self.files)
 
 
 @frozen
@@ -70,8 +97,8 @@ class ApprovalRequest:
     """A text that the user may edit before it counts, if the question is about one."""
     can_try: bool = False
     """Whether the command can run isolated first, for the user to see what it does."""
-    isolated: ToolResult | None = None
-    """The result of a command that ran isolated; ``preview`` is what it changed, which accepting
+    isolated: IsolatedCall | None = None
+    """What a command did that ran isolated; ``preview`` is what it changed, which accepting
     applies."""
 
     @property
@@ -115,14 +142,6 @@ class PromptCall:
 
     call: ToolCall
     prompt: str
-
-
-@frozen
-class IsolatedCall:
-    """A call that ran isolated: its result, and what it changed there."""
-
-    result: ToolResult
-    preview: DryRunResult
 
 
 class Effect(Generic[T]):
@@ -278,12 +297,14 @@ class RunTool(Effect[ToolResult]):
 
 @frozen
 class RunIsolated(Effect[IsolatedCall]):
-    """Run a command on an overlay of its own; raises ToolError if none works.
+    """Run a command on an overlay of its own; raises Unreachable if none works.
 
-    What it changed is applied or forgotten by the effect that follows, see ``call``.
+    Nothing of what it changed is in the workspace: ``ApplyIsolated`` applies it. ``shown``: the
+    call has a block in the chat.
     """
 
     ready: ReadyCall
+    shown: bool = True
 
 
 @frozen
@@ -291,12 +312,7 @@ class ApplyIsolated(Effect[ToolResult]):
     """Apply what an isolated call changed, as far as it is kept; raises StalePreview."""
 
     ready: ReadyCall
-    isolated: ToolResult
-
-
-@frozen
-class ForgetIsolated(Effect[None]):
-    """Forget what an isolated call changed, even while everything else stops."""
+    isolated: IsolatedCall
 
 
 @frozen

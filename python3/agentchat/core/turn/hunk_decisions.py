@@ -117,6 +117,7 @@ def apply_decisions(
     describes the differences from the proposal.
     """
     change = preview.change
+    decisions = _with_left_out(change, decisions)
     if change is None or not (decisions or original):
         return preview
     change, decisions = _split_as_decided(change, decisions)
@@ -133,11 +134,27 @@ def apply_decisions(
     return replace(preview, change=ChangeSet(files), headline="\n".join(headline), places=places)
 
 
+def _with_left_out(
+    change: ChangeSet | None, decisions: Sequence[HunkDecision]
+) -> Sequence[HunkDecision]:
+    """Return the decisions with one against each hunk that is left out and was not taken in."""
+    decided = {(one.path, one.index) for one in decisions}
+    files = change.files if change is not None else ()
+    rejected = [
+        HunkDecision(file.path, hunk.index)
+        for file in files
+        if file.left_out
+        for hunk in hunks(file)
+        if (file.path, hunk.index) not in decided
+    ]
+    return [*decisions, *rejected] if rejected else decisions
+
+
 def left_out(
     whole: ChangeSet | None, preview: DryRunResult | None, decisions: Sequence[HunkDecision]
 ) -> frozenset[str]:
     """Return the paths of a change of which the user keeps nothing."""
-    if whole is None or preview is None or not decisions:
+    if whole is None or preview is None:
         return frozenset()
     kept = apply_decisions(preview, decisions)
     paths = {file.path for file in kept.change.files} if kept and kept.change else set()
@@ -248,16 +265,23 @@ def _decided_hunks(
 def _count_applied(
     change: ChangeSet, decisions: Sequence[HunkDecision], edited_paths: Collection[str]
 ) -> Iterator[str]:
-    """Yield a line for each file with decisions or edits, and one for all others."""
-    others = 0
+    """Yield a line for each file with decisions or edits, one for all others, one for the rest.
+
+    The rest is what was left out and the user did not take in.
+    """
+    others, left_out = 0, []
     for file in change.files:
         decided = list(_decided_hunks(file, decisions))
-        if decided or file.path in edited_paths:
+        if file.left_out and not any(one.keep or one.comment for _, one in decided):
+            left_out.append(file.name)
+        elif decided or file.path in edited_paths:
             yield _file_summary(file, decided)
         else:
             others += 1
-    if others and others < len(change.files):
+    if others and others + len(left_out) < len(change.files):
         yield f"Applied all hunks in {others} other {'file' if others == 1 else 'files'}."
+    if left_out:
+        yield f"Left out: {', '.join(left_out)}."
 
 
 def _file_summary(

@@ -41,8 +41,7 @@ also asked when a turn has very many rounds, and when a budget is reached (``tur
 
 Hooks: set-up before the approval request, exit after the result, each exactly once. The plan runs
 exit hooks itself when it ends, is cancelled or fails. A closed plan (``plan.close()``) can yield
-no effect any more: then the interpreter runs the remaining exit hooks, forgets what an isolated run
-changed and ends stage mode.
+no effect any more: then the interpreter runs the remaining exit hooks and ends stage mode.
 """
 
 from __future__ import annotations

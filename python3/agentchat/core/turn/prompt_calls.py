@@ -30,23 +30,20 @@ from agentchat.core.turn.validate import validate_for
 class PromptCallAttempt(CallAttempt):
     """One call of a prompt on its way to its result."""
 
+    has_block = False
+
     def __init__(self, chat: Chat, call: ValidCall, prompt: str) -> None:
         super().__init__(chat, call, ApprovalQueue())
         self._prompt = prompt
 
-    def run_unasked(self, target: CallTarget, decision: Decision) -> Plan[ToolResult]:
-        """Run the call without a question."""
-        return (yield from do(RunPromptCall(ReadyCall(self.call, target, decision))))
+    def run_ready(self, ready: ReadyCall) -> Plan[ToolResult]:
+        """Run the call in the workspace itself."""
+        return (yield from do(RunPromptCall(ready)))
 
     def request(self, target: CallTarget, decision: Decision) -> Plan[ApprovalRequest]:
         """Return the approval request, which names the prompt."""
         request = yield from super().request(target, decision)
         return replace(request, prompt=self._prompt, can_try=False)
-
-    def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
-        """Run what the user approved of the call."""
-        ready = ReadyCall(self.call, request.target, decision, request.preview)
-        return (yield from do(RunPromptCall(ready)))
 
 
 def run_prompt_calls(chat: Chat) -> Plan[None]:

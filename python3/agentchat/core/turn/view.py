@@ -41,7 +41,7 @@ class ToolBlock:
 
     ``body`` replaces the lines; ``append`` adds text to them (with a state: a last line of its
     own). ``diff`` are the lines of what it changed in files, ``counts`` stands for them in the
-    header, like ``+3 -1``.
+    header, like ``+3 -1``. ``tag`` is the last part of the header: how the call ran.
     """
 
     title: str | None = None
@@ -51,6 +51,7 @@ class ToolBlock:
     append: str | None = None
     diff: Sequence[str] | None = None
     counts: str | None = None
+    tag: str | None = None
 
 
 @frozen

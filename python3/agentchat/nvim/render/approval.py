@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.permissions.grants import Scope
+from agentchat.core.permissions.isolation import IsolatedFile, describe_special
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.shell.dangers import find_dangers
@@ -15,7 +17,7 @@ from agentchat.core.text import escape_hidden_characters, escape_line
 from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always, offers_turn
-from agentchat.core.turn.effects import ApprovalRequest
+from agentchat.core.turn.effects import ApprovalRequest, IsolatedCall
 from agentchat.core.turn.hunk_decisions import change_hash
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.reverse_thinking import reverse_thinking
@@ -47,11 +49,16 @@ SHOWN_SOURCE = 60
 SHOWN_OUTPUT = 30
 """Lines of the output of a tried command, its last ones, above what it changed."""
 
-_VERDICTS = {"allow": "allowed", "stage": "tried first", "ask": "asks", "deny": "denied"}
+_VERDICTS = {"allow": "allowed", "stage": "runs isolated", "ask": "asks", "deny": "denied"}
+_OPENS: Mapping[str, str] = {
+    "direct": "in the project, not isolated",
+    "opens_network": "with network",
+}
 NO_EFFECT = -1
 """The safety level of a question after which nothing changes."""
-TRY = "t runs it on an overlay; run directly, it cannot be undone."
-TRIED = "on an overlay; accept applies this, without running it again"
+TRY = "t runs it isolated first and shows what it changes."
+RAN = "isolated; accept applies this, without running it again"
+TAKE_IN = "{}: press x on it to apply it, too"
 IRREVERSIBLE = "This cannot be undone by :AgentUndo."
 UNSAVED = "{} has unsaved changes of yours: this goes into its buffer and is not saved."
 HOOKS = "the open buffer, as your own :write would: autocommands and formatters run"
@@ -169,7 +176,7 @@ def safety(request: ApprovalRequest) -> int:
     if request.staged_preview is not None:
         shown = request.staged_preview.shows_effect and not request.staged_preview.is_standing
         return 2 if shown else 0
-    if request.decision.in_overlay or request.can_try or request.isolated is not None:
+    if request.isolated is not None:
         return 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 
@@ -195,7 +202,8 @@ def _similar_calls(request: ApprovalRequest) -> dict[str, list[str]]:
 def _describe_scope(scope: Scope) -> str:
     """Return what *always* covers; a command itself is shown above."""
     if scope.key[0] == "command":
-        return "this very command in this directory"
+        isolated = ", isolated: ordinary files it changes" * (scope.key[-1] == "isolated")
+        return f"this very command in this directory{isolated}"
     return escape_line(scope.description)
 
 
@@ -215,7 +223,9 @@ def _title(request: ApprovalRequest) -> str:
     if request.preview is not None and request.preview.question:
         return request.preview.question
     if request.isolated is not None:
-        return f"{name} ran a command on an overlay: apply what it did?"
+        return f"{name} ran a command isolated: apply what it changed?"
+    if request.decision.reason.kind in _OPENS:
+        return f"{name} wants to run a command {_OPENS[request.decision.reason.kind]}"
     if request.target.command is not None:
         return f"{name} wants to run a command"
     if request.target.urls:
@@ -243,13 +253,25 @@ def _body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
 def _isolated_body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
     """Return a command with its output and what it changed."""
     assert request.isolated is not None
-    output = (request.isolated.display_text or request.isolated.text).split("\n")
+    result = request.isolated.result
+    output = (result.display_text or result.text).split("\n")
     rest = len(output) - SHOWN_OUTPUT
     lines = [f"$ {line}" for line in (request.target.command or "").split("\n")]
     lines += [f"… {rest} more lines", *output[-SHOWN_OUTPUT:]] if rest > 0 else output
     if request.change is None:
-        return "text", text_document("\n".join((*lines, "", "No file changed.")))
-    return "diff", diff_document(request.change, root, (*lines, ""))
+        return "command", text_document("\n".join((*lines, "", "No file changed.")))
+    notes = {file.change.path: _note(file) for file in request.isolated.files}
+    return "diff", diff_document(request.change, root, (*lines, ""), notes)
+
+
+def _note(file: IsolatedFile) -> str:
+    """Return what a changed file is, if it is special; and whether it is left out."""
+    if file.change.left_out:
+        return "left out, runs by itself"
+    if file.is_privileged:
+        return "setuid or setgid"
+    is_special = file.target is not None and not file.target.ordinary
+    return file.target.zone.value if is_special and file.target is not None else ""
 
 
 def _preview_document(preview: DryRunResult, root: str) -> Document:
@@ -279,8 +301,10 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
     facts += _nature(request)
     facts += _effects(request)
     facts += _command_facts(request)
-    if request.decision.reason != EFFECT:
+    if request.decision.reason != EFFECT and request.decision.reason.kind != "isolated":
         facts.append(["asks because", escape_line(request.decision.reason_text)])
+    if request.isolated is not None:
+        return facts  # what the command did says more than its words
     return [*facts, *_dangers(target), *_parts(request)]
 
 
@@ -300,7 +324,7 @@ def _nature(request: ApprovalRequest) -> list[list[str]]:
 def _command_facts(request: ApprovalRequest) -> list[list[str]]:
     """Return what a command asks for, and whether it ran already."""
     facts = []
-    if request.target.network:
+    if request.target.network and request.decision.reason.kind != "opens_network":
         facts.append(["network", "the command asks for it"])
     timeout = request.call.raw_arguments.get("timeout")
     if request.target.command is not None and timeout is not None:
@@ -308,7 +332,19 @@ def _command_facts(request: ApprovalRequest) -> list[list[str]]:
     if request.can_try:
         facts.append(["try", TRY])
     if request.isolated is not None:
-        facts.append(["tried", TRIED])
+        facts.append(["ran", RAN])
+        facts += _special_changes(request.isolated)
+    return facts
+
+
+def _special_changes(isolated: IsolatedCall) -> list[list[str]]:
+    """Return what of a change is not ordinary, as warnings."""
+    left_out = [file.change.name for file in isolated.files if file.change.left_out]
+    others = [file for file in isolated.files if not file.change.left_out]
+    facts = [["changes", line, WARNING] for line in _shortened(describe_special(others))]
+    if left_out:
+        names = escape_line(", ".join(_shortened(left_out)))
+        facts.append(["left out", TAKE_IN.format(names), WARNING])
     return facts
 
 

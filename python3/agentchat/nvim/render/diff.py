@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
+from types import MappingProxyType
 from typing import Any
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
@@ -103,10 +104,15 @@ Colours = dict[tuple[str, int], list[HighlightSpan]]
 """Tokens by side (``old`` or ``new``) and 1-based line number."""
 
 
-def diff_document(change: ChangeSet, root: str, heading: Sequence[str] = ()) -> Document:
+def diff_document(
+    change: ChangeSet,
+    root: str,
+    heading: Sequence[str] = (),
+    notes: Mapping[str, str] = MappingProxyType({}),
+) -> Document:
     """Return a whole change, file by file and hunk by hunk, after a list of several files.
 
-    ``heading`` are lines above it.
+    ``heading`` are lines above it, ``notes`` what is special about a file, by path.
 
     ``hunks`` of the document describes each hunk: ``row`` of its header, number of ``rows``,
     ``path``, ``index``, ``first`` and ``last`` line in the file, a ``key`` that the same hunk has
@@ -118,12 +124,12 @@ def diff_document(change: ChangeSet, root: str, heading: Sequence[str] = ()) -> 
     for line in heading:
         page.add(line)
     if len(change.files) > 1:
-        _add_list(page, change, root)
+        _add_list(page, change, root, notes)
     colourful = len(change.files) <= _MOST_COLOURED
     for number, file in enumerate(change.files):
         if number:
             page.add("")
-        places += _add_file(page, file, root, colourful=colourful)
+        places += _add_file(page, file, root, notes.get(file.path, ""), colourful=colourful)
     return {**page.document(), "hunks": places}
 
 
@@ -151,9 +157,11 @@ def _code(text: str, language: str) -> Document:
 
 
 def _add_file(
-    page: StyledLines, file: FileChange, root: str, *, colourful: bool
+    page: StyledLines, file: FileChange, root: str, note: str, *, colourful: bool
 ) -> list[dict[str, Any]]:
-    page.add(f"{file_title(file, root)}  {file_facts(file)}", group="AgentChatFile")
+    page.add(
+        _with_note(f"{file_title(file, root)}  {file_facts(file)}", note), group="AgentChatFile"
+    )
     file_hunks = hunks(file)
     starts = []
     if not any(hunk.lines for hunk in file_hunks):
@@ -188,6 +196,7 @@ def _place(file: FileChange, hunk: Hunk, row: int, end: int, key: str) -> dict[s
     digits = {"digits": _digits(hunks(file))} if hunk.lines else {}
     return {
         **digits,
+        **({"left_out": True} if file.left_out else {}),
         "row": row,
         "rows": end - row,
         "path": file.path,
@@ -218,13 +227,17 @@ def _digits(hunks: Sequence[Hunk]) -> int:
     return len(str(max(ends)))
 
 
-def _add_list(page: StyledLines, change: ChangeSet, root: str) -> None:
+def _with_note(text: str, note: str) -> str:
+    return f"{text} · {note}" if note else text
+
+
+def _add_list(page: StyledLines, change: ChangeSet, root: str, notes: Mapping[str, str]) -> None:
     """List the files with their counts."""
     page.add(change.summary(), group="AgentChatSummary")
     names = [escape_line(file_title(file, root)) for file in change.files]
     width = min(max(map(len, names)), _WIDEST_NAME)
     for file, name in zip(change.files, names, strict=True):
-        facts = file_facts(file)
+        facts = _with_note(file_facts(file), notes.get(file.path, ""))
         row = f"  {name:<{width}}  "
         page.add(row + facts, [HighlightSpan(len(row), len(row) + len(facts), "AgentChatFact")])
     page.add("")

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.permissions.policy import mode_forbids
 from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
@@ -39,7 +38,7 @@ def tools(chat: Chat) -> list[str]:
     """Return all tools and groups, with those of this chat first."""
     toolbox, mode = chat.toolset, chat.policy.mode
     held, deferred = toolbox.tools(), toolbox.deferred()
-    hidden = [tool for tool in held if mode_forbids(mode, tool)]
+    hidden = [tool for tool in held if chat.policy.forbids(tool)]
     inactive, known = _names([*hidden, *deferred]), _names(held)
     active = [tool for tool in held if tool.name not in inactive]
     others = [tool for tool in toolbox.all_tools() if tool.name not in known]

@@ -59,7 +59,12 @@ class BashArguments(ToolArguments):
         {"exclusiveMinimum": 0},
     ] = None
     network: Annotated[
-        bool, "Ask the user for the network, where commands have none (stage mode)"
+        bool, "Run it with network; the user is asked first. Commands usually have none"
+    ] = False
+    direct: Annotated[
+        bool,
+        "Run it in the project itself, unconfined; the user is asked first. Only for what fails "
+        "isolated: it needs a service, a device or files outside the project",
     ] = False
     cwd: Annotated[
         str | None, "Directory to run it in; the working directory by default", {"minLength": 1}
@@ -236,7 +241,12 @@ class LiveOutputBuffer:
 
 def touches(arguments: BashArguments) -> Access:
     """Return the command of a call and its directory."""
-    return Access(command=arguments.command, cwd=arguments.cwd or "", network=arguments.network)
+    return Access(
+        command=arguments.command,
+        cwd=arguments.cwd or "",
+        network=arguments.network,
+        direct=arguments.direct,
+    )
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -252,12 +262,15 @@ TOOL = Tool(
         "Run a command in a fresh shell in the working directory, without a terminal and without "
         "input; the next call starts a new shell. Returns standard output and standard error "
         "together; of a long output the head and tail. The command is killed after timeout seconds "
-        f"({BASH_SECONDS} by default), its background processes when it ends."
+        f"({BASH_SECONDS} by default), its background processes when it ends. It usually runs "
+        "isolated, without network, secrets and the rest of the user's home: then it needs no "
+        "approval, and the user is shown what it changed in the project before that counts."
     ),
     arguments=ValueArguments(BashArguments),
     steps=(run,),
     metadata=Metadata(
         confined=True,
+        runs_commands=True,
         destructive=True,
         aliases=("run_command",),
         search_hint="run a shell command, a test or a build",

@@ -94,13 +94,18 @@ class RemoteTool:
         """Return the tool; another ``digest`` of its file makes it another tool."""
         spec, hooks = self.spec, self.spec.hooks
         undoable = "undo" in hooks
+        # Functions run in a worker, which no overlay confines.
+        only_commands = not (hooks or any(step is None for step in spec.steps))
         return Tool(
             name=spec.name,
             description=spec.description,
             arguments=self,
             steps=(self._run,),
             metadata=Metadata(
-                aliases=spec.aliases, **{"permission_class": CUSTOM, **spec.metadata}
+                aliases=spec.aliases,
+                confined=only_commands,
+                runs_commands=only_commands,
+                **{"permission_class": CUSTOM, **spec.metadata},
             ),
             capability=Capability(
                 dry_run="dry_run" in hooks,

@@ -1,0 +1,165 @@
+"""Commands without a question: they run isolated, and what they changed asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import StartEditor, connected
+from tests.support.chat import Chat
+from tests.support.model_server import ModelServer
+from tests.support.replies import call, calls, text
+
+
+def bash(command: str, **more: Any) -> Any:
+    return call("bash", {"command": command, **more})
+
+
+def test_a_command_that_changes_nothing_runs_without_a_question(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(bash("cat notes.txt; ls")), text("Done."))
+    chat.play("go")
+    assert "one\ntwo\nthree\nREADME.md\nnotes.txt\nsrc" in model_server.requests[-1].result
+    (header,) = [line for line in chat.text().split("\n") if "bash: cat" in line]
+    assert header.endswith("isolated")
+    started = chat.event("AgentToolStarted")
+    assert started["tool"] == "bash"
+    chat.focus()
+    chat.editor.command("AgentLog decisions")
+    chat.editor.wait_text("isolated, nothing changed")
+
+
+def test_what_a_command_changed_asks_and_accepting_applies_that_very_result(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(
+        calls(bash("date +%N > stamp; cat stamp; sed -i s/one/1/ notes.txt")), text("Done.")
+    )
+    chat.send("go")
+    shown = chat.asked("bash").text
+    assert "bash ran a command isolated: apply what it changed?" in shown
+    assert "A stamp" in shown
+    assert "A always" in shown
+    assert not (workspace / "stamp").exists()
+    chat.answer("a")
+    chat.finished()
+    assert (workspace / "stamp").read_text() in model_server.requests[-1].result
+    assert "Changed 2 files: " in model_server.requests[-1].result
+    assert (workspace / "notes.txt").read_text() == "1\ntwo\nthree\n"
+    chat.focus()
+    chat.editor.command("AgentUndo")
+    chat.editor.wait_text("restored: notes.txt", chat.buffer)
+    assert not (workspace / "stamp").exists()
+
+
+def test_a_rejection_drops_the_changes_and_its_reason_goes_to_the_model(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(bash("rm -r src")), text("Done."))
+    chat.send("go")
+    chat.asked("bash")
+    chat.editor.command("AgentApprove reject too much")
+    chat.finished()
+    assert model_server.requests[-1].result == "User rejected the bash call. Reason: too much"
+    assert (workspace / "src").is_dir()
+
+
+def test_always_lets_this_command_run_isolated_and_apply_ordinary_files(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    command = "echo x >> log; echo y >> Makefile"
+    model_server.script(
+        calls(bash("echo x >> log")),
+        calls(bash("echo x >> log")),
+        calls(bash(command)),
+        calls(bash(command)),
+        text("Done."),
+    )
+    chat.send("go")
+    chat.asked("bash")
+    chat.answer("A")
+    shown = chat.asked("bash").text
+    assert (workspace / "log").read_text() == "x\nx\n"
+    assert "Makefile is protected" in shown
+    chat.answer("A")
+    chat.asked("bash")
+    chat.answer("a")
+    chat.finished()
+
+
+@pytest.mark.parametrize(("option", "says"), [("network", "network"), ("direct", "in the project")])
+def test_what_opens_more_asks_before_anything_runs(
+    chat: Chat, model_server: ModelServer, workspace: Path, option: str, says: str
+) -> None:
+    model_server.script(calls(bash("echo x > new", **{option: True})), text("Done."))
+    chat.send("go")
+    shown = chat.asked("bash").text
+    assert says in shown
+    assert "shows what will change" not in shown
+    chat.answer("a")
+    if option == "network":
+        assert "A new" in chat.asked("bash").text
+        assert not (workspace / "new").exists()
+        chat.answer("a")
+    chat.finished()
+    assert (workspace / "new").read_text() == "x\n"
+
+
+def test_in_yolo_ordinary_changes_apply_at_once_and_others_ask(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path
+) -> None:
+    chat = Chat.open(start_editor({"mode": "yolo"}, env=connected(model_server)))
+    model_server.script(
+        calls(bash("echo x > new")),
+        calls(bash("mkdir -p .github/workflows; echo x > .github/workflows/ci.yml; echo y > new")),
+        text("Done."),
+    )
+    chat.send("go")
+    shown = chat.asked("bash").text
+    assert (workspace / "new").read_text() == "x\n"
+    assert "left out" in shown
+    chat.answer("a")
+    chat.finished()
+    assert (workspace / "new").read_text() == "y\n"
+    assert not (workspace / ".github/workflows/ci.yml").exists()
+    assert "Left out: .github/workflows/ci.yml" in model_server.requests[-1].result
+
+
+def test_in_plan_mode_changes_are_dropped_and_the_result_says_so(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path
+) -> None:
+    chat = Chat.open(start_editor({"mode": "plan"}, env=connected(model_server)))
+    model_server.script(
+        calls(bash("echo x > new; ls")), calls(bash("ls", direct=True)), text("Done.")
+    )
+    chat.play("go")
+    first, second = model_server.requests[-1].results.values()
+    assert "new" in first
+    assert "1 file, +1 -0 changed there, and that was dropped" in first
+    assert second == "Not allowed in plan mode: bash."
+    assert not (workspace / "new").exists()
+
+
+def test_a_command_that_fails_is_told_what_it_did_not_have(
+    chat: Chat, model_server: ModelServer
+) -> None:
+    model_server.script(calls(bash("false")), text("Done."))
+    chat.play("go")
+    assert "Ran isolated: no network" in model_server.requests[-1].result
+
+
+def test_with_none_every_command_asks_first(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path
+) -> None:
+    settings = {"commands": {"unasked": "none"}}
+    chat = Chat.open(start_editor(settings, env=connected(model_server)))
+    model_server.script(calls(bash("ls")), text("Done."))
+    chat.send("go")
+    shown = chat.asked("bash").text
+    assert "bash wants to run a command" in shown
+    assert "0 · no dry run, no undo" in shown
+    chat.answer("a")
+    chat.finished()
