@@ -14,12 +14,6 @@ local api = vim.api
 local TITLE = 40 -- characters
 local has_focus = true
 
---- Begins to listen to whether the user is in Neovim, and to the ends of turns.
-local group = api.nvim_create_augroup('agentchat.attention', {})
-for event, focus in pairs({ FocusLost = false, FocusGained = true }) do
-  api.nvim_create_autocmd(event, { group = group, callback = function() has_focus = focus end })
-end
-
 local function printable(text) return (notify.printable(text):gsub('[%c;]', ' ')) end
 
 -- The notifications of terminals: those of iTerm2, which most know, and those of rxvt.
@@ -74,10 +68,14 @@ local function on_turn_end(event)
   M.report(chat, need, LINES[need]:format(title or 'a chat', name))
 end
 
-api.nvim_create_autocmd('User', {
-  group = group,
-  pattern = 'AgentTurnFinished',
-  callback = on_turn_end,
-})
+--- Begins to listen to whether the user is in Neovim, and to the ends of turns.
+function M.setup()
+  local group = api.nvim_create_augroup('agentchat.attention', {})
+  for event, focus in pairs({ FocusLost = false, FocusGained = true }) do
+    api.nvim_create_autocmd(event, { group = group, callback = function() has_focus = focus end })
+  end
+  local on_end = { group = group, pattern = 'AgentTurnFinished', callback = on_turn_end }
+  api.nvim_create_autocmd('User', on_end)
+end
 
 return M

@@ -1,16 +1,17 @@
 --- What the <Plug> maps do.
+local lazy = require('agentchat.lazy')
 local actions = require('agentchat.chat.actions')
-local ask_user = require('agentchat.ask_user')
+local ask_user = lazy('agentchat.ask_user')
 local chat_keymaps = require('agentchat.chat.keymaps')
-local code = require('agentchat.chat.code')
+local code = lazy('agentchat.chat.code')
 local commands = require('agentchat.commands')
-local fork = require('agentchat.sessions.fork')
-local goto_file = require('agentchat.chat.goto_file')
+local fork = lazy('agentchat.sessions.fork')
+local goto_file = lazy('agentchat.chat.goto_file')
 local messages = require('agentchat.transcript.messages')
 local recall = require('agentchat.prompt.recall')
 local registry = require('agentchat.chat.registry')
-local requests = require('agentchat.approval.requests')
-local review = require('agentchat.review.list')
+local requests = lazy('agentchat.approval.requests')
+local review = lazy('agentchat.review.list')
 local undo = require('agentchat.prompt.undo')
 
 local M = {}

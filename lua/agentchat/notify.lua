@@ -68,4 +68,15 @@ function M.warn_once(text)
   M.warn(text)
 end
 
+--- Shows what is wrong in the settings, several things as one message.
+---@param problems string[]
+function M.warn_of_settings(problems)
+  local new = vim.tbl_filter(function(problem) return not warned[problem] end, problems)
+  if #new < 2 then return vim.tbl_map(M.warn_once, new) end
+  for _, problem in ipairs(new) do
+    warned[problem] = true
+  end
+  M.warn(('%d settings are wrong: %s'):format(#new, table.concat(new, '; ')))
+end
+
 return M

@@ -161,7 +161,6 @@ def test_servers_known_by_name_are_listed() -> None:
             "agentchat-protected",
             {*sensitive_paths.PROTECTED_FOLDERS, *sensitive_paths.PROTECTED_FILES},
         ),
-        ("agentchat-protected", {"/".join(path) for path in sensitive_paths.PROTECTED_PATHS}),
         ("agentchat-secrets", {*sensitive_paths.SECRET_FOLDERS, *sensitive_paths.SECRET_FILES}),
         ("agentchat-secrets", {"/".join(path) for path in sensitive_paths.SECRET_PATHS}),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.journal import records as r
-from agentchat.journal.reader import CUT_OFF_REPLY, read_history
+from agentchat.journal.reader import CUT_OFF_REPLY, PastCalls, read_history, read_past_calls
 
 ASKED = UserText("rename x", display_text="@ast_edit rename x")
 CALLS = Reply("Two calls.", (ToolCall("1", "read", '{"path": "a"}'), ToolCall("2", "bash", "{}")))
@@ -78,3 +78,18 @@ def test_progress_after_the_whole_answer_is_not_another_answer() -> None:
         Reply("I will."),
         again,
     )
+
+
+def test_how_long_calls_took_and_where_a_turn_was_stopped_is_known() -> None:
+    records = [
+        r.TurnStarted(1),
+        *records_of(ASKED, CALLS),
+        r.CallStarted("1", "read", time=10.0),
+        r.CallFinished("1", "success", time=12.5),
+        *records_of(READ, RAN),
+        r.TurnFinished(1, "cancelled"),
+    ]
+    past = read_past_calls(records)
+    assert past == PastCalls({"1": 2.5}, frozenset({"2"}))
+    rejected = r.DecisionMade("2", "bash", "", "cancel", "", "user")
+    assert read_past_calls([*records[:4], rejected, *records[4:]]).stopped == set()

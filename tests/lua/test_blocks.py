@@ -340,3 +340,23 @@ def test_output_that_the_user_opened_stays_open_as_it_grows(drawn: Drawn) -> Non
     drawn.editor.keys("zc")
     drawn.draw(("block", "x", {"stream": "out 33\nout 34\n"}))
     assert drawn.closed("    out 34") == drawn.row("▸ bash")
+
+
+def test_three_reads_of_one_file_are_one_file(drawn: Drawn) -> None:
+    done = {"state": "done", "body": body(3), "tool": "read"}
+    drawn.draw(
+        ("message", "agent", ""),
+        *(("block", n, {"title": f"read src/a.py:{n}-9", **done}) for n in ("1", "20", "40")),
+        ("text", "Seen."),
+    )
+    drawn.editor.wait_screen("✓ read a.py 3×")
+
+
+def test_the_list_of_a_todo_call_is_folded(drawn: Drawn) -> None:
+    begin(drawn, tool="todo", title="todo", state="done", body=["[ ] one"])
+    assert drawn.closed("[ ] one") == drawn.row("▸ todo")
+
+
+def test_a_resumed_call_shows_how_long_it_took(drawn: Drawn) -> None:
+    begin(drawn, tool="bash", state="done", body=["one"], seconds=2.44)
+    assert "▸ bash make · done · 2.4 s" in drawn.lines()

@@ -9,7 +9,7 @@ import pytest
 
 LUA = Path(__file__).parents[2] / "lua" / "agentchat"
 LEVELS = [
-    {"notify", "remote", "highlights"},
+    {"notify", "remote", "highlights", "lazy"},
     {"config", "events", "ui"},
     {"host"},
     {"transcript"},
@@ -25,8 +25,8 @@ LEVELS = [
 """The rooms, the lowest first: folders, and modules beside the folders. The border to Python,
 `host/rpc`, is a room of its own: it offers functions of all the others, and nothing requires it."""
 FILES = {str(path.relative_to(LUA).with_suffix("")): path for path in sorted(LUA.rglob("*.lua"))}
-REQUIRE = re.compile(r"""require\(?\s*['"]agentchat(?:\.([\w.]+))?['"]""")
-AT_TOP = re.compile(r"""^local \w+ = require\('agentchat[\w.]*'\)$""")
+REQUIRE = re.compile(r"""(?:require|lazy)\(?\s*['"]agentchat(?:\.([\w.]+))?['"]""")
+AT_TOP = re.compile(r"""^local \w+ = (?:require|lazy)\('agentchat[\w.]*'\)$""")
 MOST_FILES = 14
 
 
@@ -65,8 +65,8 @@ def test_modules_do_not_require_each_other_in_circles() -> None:
 @pytest.mark.parametrize("module", FILES)
 def test_requires_stand_at_the_top(module: str) -> None:
     lines = FILES[module].read_text(encoding="utf-8").splitlines()
-    named = [i for i, line in enumerate(lines) if "require(" in line]
-    top = next(i for i, line in enumerate(lines) if line == "local M = {}")
+    named = [i for i, line in enumerate(lines) if re.search(r"\b(require|lazy)\('", line)]
+    top = next((i for i, line in enumerate(lines) if line == "local M = {}"), len(lines))
     assert all(i < top and AT_TOP.match(lines[i]) for i in named)
 
 

@@ -96,6 +96,7 @@ ALIGNED = [
     "│    e\u0301\u0302     │ \u05e9\u05dc\u05d5\u05dd bold │",
     "│ 漢字漢字 │ x         │",
 ]
+RECORD = "name  漢字漢字"
 
 
 def test_a_table_is_aligned_again_when_its_window_has_another_width(drawn: Drawn) -> None:
@@ -104,9 +105,42 @@ def test_a_table_is_aligned_again_when_its_window_has_another_width(drawn: Drawn
     drawn.editor.wait_screen(ALIGNED[-1])
     assert seen(drawn, ALIGNED[0])[:4] == ALIGNED
     drawn.editor.command("vertical topleft new | vertical resize 80")
-    drawn.editor.wait_screen("├───┼───┤")
+    drawn.editor.wait_screen(RECORD)
     drawn.editor.command("close")
     drawn.editor.wait_screen(ALIGNED[-1])
+
+
+def test_a_table_without_outer_bars_is_aligned(drawn: Drawn) -> None:
+    drawn.say("Two:\n\nname | text\n---|--:\n`a` | **bold**\nlonger | x\n\nuse a | b here.")
+    drawn.editor.wait_screen("name   │ text")
+    drawn.editor.wait_screen("───────┼─────")
+    drawn.editor.wait_screen("a      │ bold")
+    drawn.editor.wait_screen("longer │    x")
+    drawn.editor.wait_screen("use a | b here.")
+
+
+def test_a_table_that_is_too_wide_is_a_record_for_each_row(drawn: Drawn) -> None:
+    long = "word " * 40
+    drawn.say(f"| name | text |\n|---|---|\n| `a` | {long} |\n| b | short |\n\nThe end.")
+    drawn.editor.wait_screen("name  a")
+    drawn.editor.wait_screen("text  word word")
+    drawn.editor.wait_screen("text  short")
+    assert f"| `a` | {long} |" in drawn.lines()
+    drawn.editor.command("set conceallevel=0")
+    drawn.editor.wait(lambda: "text  short" not in "\n".join(drawn.editor.screen()), why="as it is")
+    drawn.editor.command("set conceallevel=2")
+    drawn.editor.wait_screen("text  short")
+
+
+def test_without_conceallevel_nothing_is_drawn_that_is_not_there(drawn: Drawn) -> None:
+    drawn.editor.command("set conceallevel=0")
+    drawn.say("| a | b |\n|---|---|\n| long text | c |\n\n```lua\nx = 1\n```\n\nEnd.")
+    drawn.editor.wait(lambda: drawn.groups("x = 1"), why="colours")
+    drawn.editor.wait(lambda: "─" not in "".join(drawn.editor.screen()), why="no rules")
+    drawn.editor.wait_screen("| a | b |")
+    drawn.editor.command("set conceallevel=2")
+    drawn.editor.wait_screen("│ a         │ b │")
+    drawn.editor.wait_screen("─── lua ──")
 
 
 def test_a_table_of_hundreds_of_columns_stays_plain_and_holds_nothing_up(drawn: Drawn) -> None:

@@ -16,13 +16,15 @@ from agentchat.core.permissions.rules import Rule
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.effects import ApprovalRequest
-from agentchat.tools.builtin import bash, delete, edit, read, write
+from agentchat.tools.builtin import ast_edit, bash, delete, edit, find, grep, read, write
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import Scene
 from tests.core.turn.world import a_call, calls
 
 RUN, ASK, REFUSE = "RUN", "ASK", "REFUSE"
-TOOLS: tuple[Tool, ...] = (bash.TOOL, write.TOOL, edit.TOOL, delete.TOOL, read.TOOL)
+TOOLS: tuple[Tool, ...] = (
+    bash.TOOL, write.TOOL, edit.TOOL, delete.TOOL, read.TOOL, grep.TOOL, find.TOOL, ast_edit.TOOL
+)  # fmt: skip
 DONE = Reply("Done.")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -103,7 +105,7 @@ PROTECTED = [
     ".npmrc", "mise.toml", ".tool-versions", ".yarnrc.yml", ".cargo/config.toml", ".ripgreprc",
     ".bashrc", ".zshenv", ".profile",
     "pyproject.toml", "setup.py", "tests/conftest.py", "package.json", "Makefile", "GNUmakefile",
-    "justfile", "build.rs", ".github/workflows/ci.yml", ".GITHUB/Workflows/ci.yml",
+    "justfile", "build.rs", ".github/workflows/ci.yml", ".github/x.md", ".GITHUB/Workflows/ci.yml",
     ".agentchat/tools/x.py", "ｐackage.json",
 ]  # fmt: skip
 SECRET = [
@@ -112,7 +114,7 @@ SECRET = [
 ]  # fmt: skip
 ORDINARY = [
     "src/main.py", "git", "gitignore", "env", "environment.py", "id_generator.py", "keys.py",
-    "setup.cfg", "README.md", ".gitignore", "my.makefile.txt", "packages.json", ".github/x.md",
+    "setup.cfg", "README.md", ".gitignore", "my.makefile.txt", "packages.json",
     ".aws/config", "pem",
 ]  # fmt: skip
 
@@ -151,11 +153,55 @@ def test_repository_data_under_another_name_is_protected(ws: Path) -> None:
     assert Paths(str(ws)).locate("d/f").zone is Zone.ORDINARY
 
 
-def test_the_folder_that_git_takes_hooks_from_is_protected(ws: Path) -> None:
-    (ws / ".git").mkdir()
-    (ws / ".git" / "config").write_text("[core]\n\thooksPath = tools/hooks\n")
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+
+def configure(folder: Path, *, hooks: str) -> None:
+    git(folder, "config", "core.hooksPath", hooks)
+
+
+def include(folder: Path, *, hooks: str) -> None:
+    (folder / "more.cfg").write_text(f"[core]\n\thooksPath = {hooks}\n")
+    git(folder, "config", "include.path", "../more.cfg")
+
+
+def include_if(folder: Path, *, hooks: str) -> None:
+    (folder / "more.cfg").write_text(f"[core]\n\thooksPath = {hooks}\n")
+    git(folder, "config", "includeIf.onbranch:main.path", "../more.cfg")
+
+
+def of_worktree(folder: Path, *, hooks: str) -> None:
+    git(folder, "config", "extensions.worktreeConfig", "true")
+    git(folder, "config", "--worktree", "core.hooksPath", hooks)
+
+
+@pytest.mark.parametrize("configured", [configure, include, include_if, of_worktree])
+def test_the_folder_that_git_takes_hooks_from_is_protected(
+    ws: Path, configured: Callable[..., None]
+) -> None:
+    paths = Paths(str(ws))
+    assert paths.locate("tools/hooks/pre-commit").zone is Zone.ORDINARY
+    git(ws, "init", "-qb", "main")
+    configured(ws, hooks="tools/hooks")
+    assert paths.locate("tools/hooks/pre-commit").zone is Zone.PROTECTED
+    assert paths.locate("tools/x").zone is Zone.ORDINARY
+    configured(ws, hooks="other")
+    assert paths.locate("tools/hooks/pre-commit").zone is Zone.ORDINARY
+    assert paths.locate("other/pre-commit").zone is Zone.PROTECTED
+    if configured in (include, include_if):
+        assert paths.locate("more.cfg").zone is Zone.PROTECTED
+
+
+def test_hooks_of_a_repository_above_and_of_a_linked_worktree_are_protected(ws: Path) -> None:
+    above = ws.parent
+    git(above, "init", "-qb", "main")
+    configure(above, hooks=f"{ws.name}/tools/hooks")
     assert Paths(str(ws)).locate("tools/hooks/pre-commit").zone is Zone.PROTECTED
-    assert Paths(str(ws)).locate("tools/x").zone is Zone.ORDINARY
+    git(above, "-c", "user.name=t", "-c", "user.email=t", "commit", "-qm1", "--allow-empty")
+    git(above, "worktree", "add", "-q", "linked")
+    configure(above, hooks="hooks")
+    assert Paths(str(above / "linked")).locate("hooks/pre-commit").zone is Zone.PROTECTED
 
 
 def test_another_device_below_the_root_is_protected() -> None:

@@ -99,6 +99,18 @@ local function listen_to_redraws()
   })
 end
 
+local function listen_to_conceallevel()
+  api.nvim_create_autocmd('OptionSet', {
+    group = api.nvim_create_augroup('agentchat.conceallevel', {}),
+    pattern = 'conceallevel',
+    callback = function()
+      local buf = api.nvim_get_current_buf()
+      local chat = registry.of(buf)
+      if chat and chat.buf == buf then highlighter.follow_conceallevel(chat) end
+    end,
+  })
+end
+
 local function listen(chat)
   local function on(event, callback)
     api.nvim_create_autocmd(event, { group = group, buffer = chat.buf, callback = callback })
@@ -134,6 +146,7 @@ function M.adopt(chat)
   paste.setup(registry.current)
   listen(chat)
   listen_to_redraws()
+  listen_to_conceallevel()
   vim.bo[buf].filetype = 'agentchat'
   keymaps.attach(buf)
   registry.announce('buffer', chat, buf)

@@ -36,7 +36,15 @@ function M.offer(id, names, about)
   if not chat then return end
   known[chat] = { names = names, asked = vim.uv.now() }
   if about.quiet then return end
-  local opts = { prompt = ('Model (now %s):'):format(about.current), kind = 'agentchat.model' }
+  local function line(name)
+    local is_current = name == about.current or vim.endswith(name, '/' .. about.current)
+    return (is_current and '● ' or '  ') .. name
+  end
+  local opts = {
+    prompt = ('Model (now %s):'):format(about.current),
+    kind = 'agentchat.model',
+    format_item = line,
+  }
   vim.ui.select(names, opts, function(name)
     if name then M.choose(chat, name) end
   end)

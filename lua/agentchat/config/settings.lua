@@ -69,7 +69,7 @@ end
 --- The settings that apply to a buffer, with what is wrong in them left out and reported once.
 function M.get(buf)
   local settings, problems = read(buf)
-  vim.tbl_map(notify.warn_once, problems)
+  notify.warn_of_settings(problems)
   return settings
 end
 

@@ -1,27 +1,28 @@
 --- The functions that Python may call, by name: the only way from Python into the Lua half. Python
 --- holds the same names (`LuaApi`); a test compares the two tables.
+local lazy = require('agentchat.lazy')
 local actions = require('agentchat.chat.actions')
-local ask_user = require('agentchat.ask_user')
-local buffers = require('agentchat.files.buffers')
-local changes = require('agentchat.review.changes')
-local code = require('agentchat.transcript.code')
+local ask_user = lazy('agentchat.ask_user')
+local buffers = lazy('agentchat.files.buffers')
+local changes = lazy('agentchat.review.changes')
+local code = lazy('agentchat.transcript.code')
 local context = require('agentchat.prompt.context')
-local diagnostics = require('agentchat.files.diagnostics')
+local diagnostics = lazy('agentchat.files.diagnostics')
 local float = require('agentchat.ui.float')
-local grants = require('agentchat.approval.grants')
-local history = require('agentchat.sessions.select')
+local grants = lazy('agentchat.approval.grants')
+local history = lazy('agentchat.sessions.select')
 local host = require('agentchat.host.process')
-local models = require('agentchat.chat.models')
+local models = lazy('agentchat.chat.models')
 local notify = require('agentchat.notify')
 local registry = require('agentchat.chat.registry')
-local requests = require('agentchat.approval.requests')
-local review = require('agentchat.review.list')
-local rules = require('agentchat.approval.rules')
-local sessions = require('agentchat.sessions.list')
+local requests = lazy('agentchat.approval.requests')
+local review = lazy('agentchat.review.list')
+local rules = lazy('agentchat.approval.rules')
+local sessions = lazy('agentchat.sessions.list')
 local slash = require('agentchat.prompt.slash')
-local tool_options = require('agentchat.config.tool_options')
-local tools = require('agentchat.tools')
-local trust = require('agentchat.files.trust')
+local tool_options = lazy('agentchat.config.tool_options')
+local tools = lazy('agentchat.tools')
+local trust = lazy('agentchat.files.trust')
 
 local M = {}
 
@@ -71,6 +72,7 @@ M.FUNCTIONS = {
   ['notify.error'] = notify.error,
   ['notify.info'] = notify.info,
   ['notify.warn'] = notify.warn,
+  ['notify.warn_of_settings'] = notify.warn_of_settings,
   ['notify.warn_once'] = notify.warn_once,
   ['page.show'] = float.page,
   ['page.update'] = float.update_page,

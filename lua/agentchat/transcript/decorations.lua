@@ -9,6 +9,7 @@
 ---     9:9:pad=3             draws three blanks before byte 9; `pad=3─` draws that character
 ---     9:9:rule=1            draws a line from byte 9 to the edge of the window, after one blank
 ---     0:0:fold=             hides the whole line
+---     0:0:records=…         draws lines below it, each a name and a text
 ---     0:0:line=Group        highlights the whole line, below its other highlights
 local M = {}
 
@@ -55,6 +56,12 @@ function M.rule(column, apart) return ('%d:%d:rule=%d'):format(column, column, a
 
 M.FOLDED = '0:0:fold='
 
+---@param records [string, string][] names and texts
+function M.records(records)
+  local lines = vim.tbl_map(function(record) return table.concat(record, '\t') end, records)
+  return '0:0:records=' .. vim.uri_encode(table.concat(lines, '\n'), 'rfc3986')
+end
+
 function M.line(group) return '0:0:line=' .. group end
 
 ---@class agentchat.HiddenPart of a line; columns in bytes
@@ -92,6 +99,14 @@ local KINDS = {
     return { virt_text = { { text, RULE } }, virt_text_pos = 'overlay' }
   end,
   fold = function() return { conceal_lines = '' } end,
+  records = function(value)
+    local lines = vim.split(vim.uri_decode(value), '\n')
+    local drawn = vim.tbl_map(function(line)
+      local name, text = line:match('^([^\t]*)\t(.*)$')
+      return { { name, 'AgentChatFact' }, { text, 'Normal' } }
+    end, lines)
+    return { virt_lines = drawn }
+  end,
 }
 
 ---@return vim.api.keyset.set_extmark look, boolean? changes whether it changes what is seen of the text
@@ -103,6 +118,62 @@ local function look_of(part, row)
   if kind then return KINDS[kind](value), true end
   local group, priority = part:match('^([^:]+):?(%d*)$')
   return { hl_group = group, priority = tonumber(priority) or PRIORITY }
+end
+
+--- Whether every window of a buffer shows its text as it is: 'conceallevel' is 0 there.
+function M.is_raw(buf)
+  local wins = vim.fn.win_findbuf(buf)
+  return #wins > 0 and vim.iter(wins):all(function(win) return vim.wo[win].conceallevel == 0 end)
+end
+
+---@type table<integer, table<integer, vim.api.keyset.set_extmark>> by buffer and extmark
+local withheld = {}
+
+--- What of the look of an extmark is text that is not in the buffer.
+local function virtual_of(look)
+  if not (look.virt_text or look.virt_lines) then return nil end
+  return {
+    virt_text = look.virt_text,
+    virt_text_pos = look.virt_text and look.virt_text_pos,
+    virt_lines = look.virt_lines,
+  }
+end
+
+--- Draws a decoration; text that is not in the buffer is kept back while that is shown as it is.
+local function place(buf, ns, row, column, look)
+  local virtual = virtual_of(look)
+  if not (virtual and M.is_raw(buf)) then
+    return api.nvim_buf_set_extmark(buf, ns, row, column, look)
+  end
+  withheld[buf] = withheld[buf] or {}
+  withheld[buf][api.nvim_buf_set_extmark(buf, ns, row, column, { strict = false })] = virtual
+end
+
+local function hide_virtual(buf, ns)
+  withheld[buf] = withheld[buf] or {}
+  for _, mark in ipairs(api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })) do
+    local id, row, column, look = unpack(mark)
+    local virtual = virtual_of(look)
+    if virtual then
+      withheld[buf][id] = virtual
+      api.nvim_buf_set_extmark(buf, ns, row, column, { id = id })
+    end
+  end
+end
+
+local function show_virtual(buf, ns)
+  for id, look in pairs(withheld[buf] or {}) do
+    local at = api.nvim_buf_get_extmark_by_id(buf, ns, id, {})
+    look.id = id
+    if at[1] then api.nvim_buf_set_extmark(buf, ns, at[1], at[2], look) end
+  end
+  withheld[buf] = nil
+end
+
+--- Shows or hides text that is not in the buffer, after 'conceallevel' was set.
+function M.follow_conceallevel(buf, ns)
+  if M.is_raw(buf) then return hide_virtual(buf, ns) end
+  show_virtual(buf, ns)
 end
 
 --- Draws the decorations of a line in place of those it has.
@@ -118,7 +189,7 @@ function M.draw(buf, ns, row, shift, decorations, plain)
     if not (plain and changes) then
       if last ~= first then look.end_col = last + shift end
       look.strict = false
-      api.nvim_buf_set_extmark(buf, ns, row, first + shift, look)
+      place(buf, ns, row, first + shift, look)
     end
   end
 end

@@ -341,6 +341,9 @@ function M.add_result(chat, first, last, lang, indent)
   M.refresh(chat)
 end
 
+--- Draws a chat as 'conceallevel' now is in its windows.
+function M.follow_conceallevel(chat) decorations.follow_conceallevel(chat.buf, ns) end
+
 -- The texts of a chat --------------------------------------------------------------------------------
 
 --- A text begins that grows where its last piece ended.

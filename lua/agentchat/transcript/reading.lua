@@ -1,6 +1,7 @@
 --- Consecutive calls that only read are one line once they have ended: `read 5 files, searched 2×`.
 local folds = require('agentchat.ui.folds')
 local marks = require('agentchat.transcript.marks')
+local results = require('agentchat.transcript.results')
 local tool_block = require('agentchat.transcript.tool_block')
 
 local M = {}
@@ -9,14 +10,23 @@ local function plural(number, one, many)
   return ('%d %s'):format(number, number == 1 and one or many)
 end
 
+--- What was read: one file, or how many there are.
+---@param paths string[]
+---@param times integer
+local function read_of(paths, times)
+  if #paths > 1 or times == 1 then return 'read ' .. plural(#paths, 'file', 'files') end
+  return ('read %s %d×'):format(vim.fs.basename(paths[1]), times)
+end
+
 ---@param blocks agentchat.ToolBlock[]
 local function summary(blocks)
-  local counts, parts = { read = 0, search = 0, list = 0 }, {}
+  local counts, parts, files = { read = 0, search = 0, list = 0 }, {}, {}
   for _, block in ipairs(blocks) do
     local kind = tool_block.reading(block)
     counts[kind] = counts[kind] + 1
+    if kind == 'read' then files[results.path(block) or block.title] = true end
   end
-  if counts.read > 0 then table.insert(parts, 'read ' .. plural(counts.read, 'file', 'files')) end
+  if counts.read > 0 then table.insert(parts, read_of(vim.tbl_keys(files), counts.read)) end
   if counts.search > 0 then table.insert(parts, ('searched %d×'):format(counts.search)) end
   if counts.list > 0 then
     table.insert(parts, 'listed ' .. plural(counts.list, 'directory', 'directories'))

@@ -19,12 +19,19 @@ local function is_diff(lines)
   )
 end
 
+--- The file that a call has read, and the number of the first line.
+---@return string? path, integer? first
+function M.path(block)
+  local path, first = block.title:match('^read (.-):?(%d*)[%d-]*$')
+  return path, tonumber(first) or 1
+end
+
 --- The language of a result, as after a fence, or `MATCHES`; nil if it stays plain.
 ---@param block agentchat.ToolBlock
 ---@return string?
 function M.language(block)
   if READS[block.tool] then
-    local path = block.title:match('^read (.-):?[%d-]*$')
+    local path = M.path(block)
     return path and vim.fs.basename(path)
   end
   if SEARCHES[block.tool] then return M.MATCHES end

@@ -38,10 +38,19 @@ end
 
 local function is_row(line) return line:find('^ ? ? ?|') ~= nil end
 
+--- Whether a line can be one of a table without outer bars, if it begins a paragraph or follows one of
+--- a table.
+local function has_bar(line) return line:find('[^|\\`]|') ~= nil and line:find('^ ? ? ?%S') ~= nil end
+
+local function is_of_table(splitter, line)
+  if is_row(line) then return true end
+  return has_bar(line) and (splitter.is_table or splitter.blank or splitter.count == 0)
+end
+
 --- Whether a line of prose begins a table or a paragraph. An indented one may belong to the list before
 --- it.
 local function begins_paragraph(splitter, line)
-  if is_row(line) ~= splitter.is_table then return true end
+  if is_of_table(splitter, line) ~= splitter.is_table then return true end
   if splitter.is_table then return splitter.count >= LONGEST_TABLE end
   if splitter.ended or splitter.count >= LONGEST then return true end
   return splitter.blank and line:find('^%S') ~= nil
@@ -57,8 +66,9 @@ function M.step(splitter, line)
   end
   local fence, info, indent = opening(line)
   local begins = fence ~= nil or begins_paragraph(splitter, line)
+  local is_table = not fence and is_of_table(splitter, line)
   if begins then begin(splitter) end
-  splitter.is_table = not fence and is_row(line)
+  splitter.is_table = is_table
   if fence then
     splitter.fence, splitter.indent = fence, #indent
     splitter.lang = info:match('^{?%.?([^%s{},]*)')

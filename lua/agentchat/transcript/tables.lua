@@ -5,9 +5,14 @@ local M = {}
 
 local api = vim.api
 
+local GAP = '  ' -- between the name of a column and a cell
+local MOST_COLUMNS = 20 -- of a record that somebody reads
+local MOST_FOR_NAMES = 1 / 3 -- of the room; longer ones stand above the cells
+local LEAST = 10 -- cells for the text of a record
+
 ---@class agentchat.Cell of a line; columns in bytes
----@field first integer after its bar
----@field last integer of the next bar
+---@field first integer after its bar, or of the line
+---@field last integer of the next bar, or of the line's end
 ---@field width integer cells of the screen
 
 local function bars_of(line)
@@ -22,8 +27,9 @@ end
 local function split(line, marks)
   local bars, cells = bars_of(line), {}
   local hidden, next_hidden = decorations.hidden_parts(line, marks), 1
-  for i, bar in ipairs(bars) do
-    local first, last = bar + 1, bars[i + 1] or #line
+  local first = 0
+  for i = 1, #bars + 1 do
+    local last = bars[i] or #line
     local text = line:sub(first + 1, last)
     local width = api.nvim_strwidth(text)
     while hidden[next_hidden] and hidden[next_hidden].first < last do
@@ -31,9 +37,11 @@ local function split(line, marks)
       if part.first >= first and part.last <= last then width = width - part.cells end
       next_hidden = next_hidden + 1
     end
-    if bars[i + 1] or text:find('%S') then
+    -- Before the first bar and behind the last one there may be nothing.
+    if (i > 1 and i <= #bars) or text:find('%S') then
       table.insert(cells, { first = first, last = last, width = width })
     end
+    first = last + 1
   end
   return cells, bars
 end
@@ -41,7 +49,7 @@ end
 --- How the columns are aligned, if a line is the one below the heads of a table.
 ---@return ('left'|'right'|'center')[]?
 local function alignments(line)
-  if not line:find('^%s*|[%s|:-]+$') then return nil end
+  if not line:find('^[%s|:-]+$') or not line:find('|', 1, true) then return nil end
   local out = {}
   for text in line:gmatch('([^|%s]+)') do
     local left, right = text:match('^(:?)%-+(:?)$')
@@ -75,8 +83,10 @@ end
 --- The line below the heads as a rule.
 local function rule_row(cells, bars, widths)
   local out = {}
-  for i, bar in ipairs(bars) do
-    local corner = i == 1 and '├' or i == #bars and #cells < #bars and '┤' or '┼'
+  for _, bar in ipairs(bars) do
+    local starts = bar <= (cells[1] and cells[1].first or 0)
+    local ends = cells[#cells] and bar >= cells[#cells].last
+    local corner = starts and '├' or ends and '┤' or '┼'
     table.insert(out, decorations.conceal(bar, bar + 1, corner))
   end
   for i, cell in ipairs(cells) do
@@ -98,8 +108,89 @@ local function text_row(cells, bars, widths, sides)
   return table.concat(out, ' ')
 end
 
---- Adds to the decorations of each line its bars, and what aligns the columns unless the table is then
---- wider than `room`. Lines that are no table stay as they are.
+--- Whether no line wraps once the columns are aligned: Neovim counts what is concealed, too.
+local function fits(lines, rows, widths, room)
+  for i, cells in ipairs(rows) do
+    local wide = api.nvim_strwidth(lines[i])
+    for column, cell in ipairs(cells) do
+      wide = wide + missing_cells(widths, column, cell)
+    end
+    if wide > room then return false end
+  end
+  return true
+end
+
+--- A cell as it is seen: without blanks around it, and without what is concealed of it.
+local function text_of(line, cell, marks)
+  local text, at = '', cell.first
+  for _, part in ipairs(decorations.hidden_parts(line, marks)) do
+    if part.first >= at and part.last <= cell.last then
+      text, at = text .. line:sub(at + 1, part.first), part.last
+    end
+  end
+  return vim.trim(text .. line:sub(at + 1, cell.last))
+end
+
+--- Lines of at most some cells, broken between words where that can be.
+local function wrap(text, room)
+  local out, line = {}, ''
+  for word in text:gmatch('%S+') do
+    local longer = line == '' and word or line .. ' ' .. word
+    if line ~= '' and api.nvim_strwidth(longer) > room then
+      table.insert(out, line)
+      longer = word
+    end
+    line = longer
+  end
+  table.insert(out, line)
+  return out
+end
+
+--- A row as a record: each cell on lines of its own, behind the name of its column.
+---@return [string, string][] names and texts
+local function record_of(texts, names, room)
+  local widths = vim.tbl_map(api.nvim_strwidth, names)
+  local widest_name = math.max(0, unpack(widths))
+  local below = widest_name > room * MOST_FOR_NAMES
+  local out = {}
+  for column, text in ipairs(texts) do
+    local name = names[column] or ''
+    if below then
+      table.insert(out, { name, '' })
+      name, widest_name = '', 0
+    end
+    for i, piece in ipairs(wrap(text, math.max(room - widest_name - #GAP, LEAST))) do
+      local label = i == 1 and name or ''
+      local blanks = (' '):rep(widest_name - api.nvim_strwidth(label))
+      table.insert(out, { label .. blanks .. GAP, piece })
+    end
+  end
+  return out
+end
+
+--- Shows a table that is too wide as a record for each row. The lines themselves are hidden, but for
+--- the one below the heads, which has the records below it.
+---@param rows agentchat.Cell[][]
+local function unfold(lines, rows, marks, room)
+  local texts = {}
+  for i, cells in ipairs(rows) do
+    texts[i] = vim.tbl_map(function(cell) return text_of(lines[i], cell, marks[i] or '') end, cells)
+  end
+  local records = {}
+  for i = 3, #rows do
+    if i > 3 then table.insert(records, { '', '' }) end
+    vim.list_extend(records, record_of(texts[i], texts[1], room))
+  end
+  for i = 1, #rows do
+    marks[i] = vim.trim((marks[i] or '') .. ' ' .. (i == 2 and '' or decorations.FOLDED))
+  end
+  local last = #lines[2]
+  local rule = { decorations.replace(0, last, '─'), decorations.rule(last) }
+  marks[2] = table.concat({ marks[2], unpack(rule) }, ' ') .. ' ' .. decorations.records(records)
+end
+
+--- Adds to the decorations of each line its bars, and what aligns the columns; of a table that is then
+--- wider than `room`, what makes a record of each row. Lines that are no table stay as they are.
 ---@param lines string[]
 ---@param marks string[] decorations of each line, changed
 ---@param room integer cells
@@ -114,11 +205,10 @@ function M.align(lines, marks, room, pause)
     pause()
   end
   local widths = widest(rows)
-  local wide = bars[1][1] + 1 -- before the cells, of which each ends in a bar
-  for _, width in ipairs(widths) do
-    wide = wide + width + 1
+  if not fits(lines, rows, widths, room) then
+    if #widths <= MOST_COLUMNS then unfold(lines, rows, marks, room) end
+    return
   end
-  if wide > room then widths = {} end
   for i, cells in ipairs(rows) do
     local added = i == 2 and rule_row(cells, bars[i], widths)
       or text_row(cells, bars[i], widths, sides)

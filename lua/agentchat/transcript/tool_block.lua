@@ -42,6 +42,9 @@ local READING = {
   ls = 'list',
 }
 
+-- Whose results are shown elsewhere.
+local ELSEWHERE = { todo = true }
+
 -- Of whose output the end says most.
 local COMMANDS = { bash = true, run_in_terminal = true }
 
@@ -159,6 +162,7 @@ local function folds_of(block, row)
   if block.shown == 0 then return { outer = { first = first, last = last, closed = true } } end
   local changed = #block.diff > 0
   local hides = M.reading(block) ~= nil or (changed and not COMMANDS[block.tool])
+  hides = hides or ELSEWHERE[block.tool] or false
   local out = { outer = { first = first, last = last, closed = block.state == 'done' and hides } }
   if changed and hides then return out end
   out.inner = output_fold(block, row)
@@ -340,6 +344,7 @@ function M.set(block, fields)
   if fields.state then set_state(block, fields.state) end
   block.badge = fields.badge and lines.one_line(fields.badge) or block.badge
   block.counts = fields.counts or block.counts
+  if (fields.seconds or 0) * 1000 >= SLOW_MS then block.badge = duration(fields.seconds * 1000) end
   block.tag = fields.tag or block.tag
   if fields.diff then block.diff = lines.to_lines(fields.diff) end
   if fields.body then

@@ -266,6 +266,11 @@ function M.set_options(win)
     scrolloff = 0,
     conceallevel = 0,
     spell = false,
+    number = false, -- a diff has its own
+    relativenumber = false,
+    signcolumn = 'no',
+    colorcolumn = '',
+    cursorcolumn = false,
     winfixbuf = true,
   }
   for name, value in pairs(options) do

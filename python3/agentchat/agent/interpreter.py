@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from agentchat.agent.accounts import Accounts
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments, with_diff
+from agentchat.agent.execution.steps import parse_arguments
+from agentchat.agent.execution.tool_runner import ToolRunner, with_diff
 from agentchat.agent.message_queue import MessageQueue
 from agentchat.agent.modes.stage import Stage
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.preparation import Preparation
+from agentchat.agent.spending import SpendingRecorder
 from agentchat.agent.status import ModelSource
 from agentchat.agent.stream import ReplyStream, show_result
 from agentchat.core.errors import Cancelled, StalePreview, ToolError, UserError
@@ -76,7 +77,7 @@ class Interpreter:
         touch: Callable[[Iterable[str]], None],
         preparation: Preparation,
         model: ModelSource,
-        accounts: Accounts,
+        spending: SpendingRecorder,
         max_parallel: int,
         observer: Observer,
     ) -> None:
@@ -90,7 +91,7 @@ class Interpreter:
         self._touch = touch
         self._preparation = preparation
         self._model = model
-        self._accounts = accounts
+        self._spending = spending
         self._observer = observer
         self._stream = ReplyStream(view, journal)
         self._slots = asyncio.Semaphore(max_parallel)
@@ -179,7 +180,7 @@ class Interpreter:
     async def _perform(self, effect: e.Effect[Any]) -> Any:
         match effect:
             case e.Prepare():
-                self._accounts.refresh()
+                self._spending.refresh()
                 return await self._preparation.prepare()
             case e.FindPromptCalls():
                 return await self._queue.find_calls()
@@ -252,14 +253,14 @@ class Interpreter:
         except UserError as error:
             return Reply(error=str(error))
         reply = await self._stream.ask(model, effect.request)
-        self._accounts.add(reply)
+        self._spending.add(reply)
         return reply
 
     async def _summarize(self, request: ModelRequest) -> Reply:
         """Ask for a summary; its text is not shown."""
         self._view.show_activity(SUMMARIZING)
         reply = await self._ask_quietly(request)
-        self._accounts.add(reply)
+        self._spending.add(reply)
         if reply.usage is not None:
             self._journal.add(request_record(reply.model, reply.usage))
         self._view.finish_reply()

@@ -202,7 +202,9 @@ class Session:
     def replay(self) -> None:
         """Draw the history in the background: the user can send meanwhile."""
         self._view.show_todo(self.chat.todo.items)
-        work = replay(self.chat.history, self._view, self.chat.toolset)
+        work = replay(
+            self.chat.history, self._view, self.chat.toolset, self._journal.restored.calls
+        )
         self._warm_up.start(work, "drawing the history")
 
     def warm_up(self) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from agentchat.agent.accounts import Accounts, Ledger
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
 from agentchat.agent.code_inserts import CodeInserts
@@ -32,6 +31,7 @@ from agentchat.agent.prompts.expanded_prompt import PromptExpander, TurnModel
 from agentchat.agent.prompts.rules_files import RulesFiles
 from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
+from agentchat.agent.spending import Ledger, SpendingRecorder
 from agentchat.agent.status import ContextWindow, ModelSource, ObservedFrontend
 from agentchat.agent.undo.changes import AppliedChanges
 from agentchat.agent.undo.commands import UndoCommands
@@ -274,7 +274,7 @@ class SessionParts:
             touch=self.rules_files.touch,
             preparation=self.preparation,
             model=self.model,
-            accounts=Accounts(self.chat, self.view, self.ledger),
+            spending=SpendingRecorder(self.chat, self.view, self.ledger),
             max_parallel=self.max_parallel,
             observer=self.observer,
         )

@@ -39,6 +39,7 @@ from agentchat.core.tools.tool import ShownArguments, Tool
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.validate import without_reserved
 from agentchat.core.turn.view import BlockState, ToolBlock, View
+from agentchat.journal.reader import PastCalls
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
@@ -272,16 +273,19 @@ def result_block(result: ToolResult) -> ToolBlock:
     return replace(block, body=body)
 
 
-async def replay(history: History, view: View, toolbox: Toolset) -> None:
+async def replay(
+    history: History, view: View, toolbox: Toolset, calls: PastCalls | None = None
+) -> None:
     """Draw the messages without firing events: the newest part first, older ones above it."""
     texts = [_shown(message) for message in history.messages if isinstance(message, UserText)]
+    calls = calls or PastCalls()
     view.recall_prompts(texts[-RECALLED:], texts[0] if texts else "")
     for part in _parts(history.messages):
         messages = history.messages[part.start : part.stop]
 
         def draw(messages: Sequence[Message] = messages) -> None:
             for message in messages:
-                _draw(message, view, toolbox)
+                _draw(message, view, toolbox, calls)
 
         continues = part.start > 0 and not isinstance(messages[0], UserText)
         await view.prepend(draw, continues=continues)
@@ -318,13 +322,16 @@ def _shown(message: UserText) -> str:
     return message.display_text or message.text
 
 
-def _draw(message: Message, view: View, toolbox: Toolset) -> None:
+def _draw(message: Message, view: View, toolbox: Toolset, calls: PastCalls) -> None:
     if isinstance(message, UserText):
         view.add_user_message(_shown(message))
     elif isinstance(message, Reply):
         _draw_reply(message, view, toolbox)
     elif isinstance(message, ToolResult):
-        view.update_block(message.call_id, result_block(message))
+        seconds = calls.seconds.get(message.call_id)
+        view.update_block(message.call_id, replace(result_block(message), seconds=seconds))
+        if message.call_id in calls.stopped:
+            view.add_note("info", STOPPED_TURN)
 
 
 def _draw_reply(reply: Reply, view: View, toolbox: Toolset) -> None:

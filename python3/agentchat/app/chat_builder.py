@@ -192,7 +192,7 @@ class ChatBuilder:
 
     def _open_overlay(self, kind: str) -> OverlayWorkspace | None:
         folder = self._state.folder / kind / self._uuid
-        guarded = self._state.guarded(self._settings)
+        guarded = self._state.guarded(self._settings, self._workspace.root)
         return open_overlay(self._workspace, folder, self._settings, guarded)
 
     def _open_isolation(self) -> Isolation | None:

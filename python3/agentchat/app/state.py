@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 
@@ -46,10 +46,14 @@ class State:
     secrets: SecretMask = field(default_factory=SecretMask)
     learned: LearnedServers = field(default_factory=LearnedServers)
 
-    def guarded(self, settings: Settings) -> tuple[str, ...]:
-        """Return the folders with code that Neovim or the plugin runs: their files always ask."""
+    def guarded(self, settings: Settings, root: str) -> tuple[str, ...]:
+        """Return what Neovim, the plugin or the user's settings run in a workspace: it always asks.
+
+        Folders stand for all that is in them.
+        """
         tool_paths = map(os.path.expanduser, settings.tool_paths)
-        return (*self.runtime, str(self.folder), *tool_paths)
+        scripts = _scripts_of_servers(settings.mcp_servers, root)
+        return (*self.runtime, str(self.folder), *tool_paths, *scripts)
 
     @property
     def log_file(self) -> Path:
@@ -85,6 +89,17 @@ class State:
             ) from error
         handler.setFormatter(LogFormatter(self.secrets))
         logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
+
+
+def _scripts_of_servers(servers: object, root: str) -> Iterator[str]:
+    """Yield what may be a file in the commands of the user's own MCP servers."""
+    for server in servers.values() if isinstance(servers, Mapping) else ():
+        fields = server if isinstance(server, Mapping) else {}
+        args = fields.get("args")
+        words = [fields.get("command"), *(args if isinstance(args, (list, tuple)) else ())]
+        for word in (os.path.expanduser(word) for word in words if isinstance(word, str)):
+            if ("/" in word or "." in word) and not os.path.isdir(os.path.join(root, word)):
+                yield word
 
 
 def find_state(environ: Mapping[str, str]) -> State:

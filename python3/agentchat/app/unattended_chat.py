@@ -58,7 +58,7 @@ async def open_chat(
     Raises:
         UserError: the journal cannot be opened.
     """
-    workspace = LocalWorkspace(cwd, state.guarded(settings))
+    workspace = LocalWorkspace(cwd, state.guarded(settings, cwd))
     tool_sources = ToolSources(view, state.config, state.trust_file)
     builder = ChatBuilder(uuid, settings, state, workspace=workspace, place=cwd, view=view)
     parts = await builder.build(tool_sources, agent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,16 +22,20 @@ from agentchat.core.spending import Totals
 from agentchat.core.tools.todo import BOXES, TodoItem
 from agentchat.journal.codec import CONTENT_KIND, from_fields
 from agentchat.journal.records import (
+    CallFinished,
     CallStarted,
     ChatOpened,
     CompactionUndone,
     ContextCompacted,
+    DecisionMade,
     MessageRecorded,
     Record,
     ReplyProgress,
     RequestCounted,
     ResultsShortened,
     TodoChanged,
+    TurnFinished,
+    TurnStarted,
 )
 
 CUT_OFF_REPLY = "The answer was cut off: the plugin's process ended while it arrived."
@@ -126,6 +131,40 @@ def read_steps(records: Iterable[Record]) -> tuple[ContextStep, ...]:
         elif isinstance(record, CompactionUndone):
             steps = steps_after_undo(steps)
     return steps
+
+
+@frozen
+class PastCalls:
+    """What a resumed chat shows of its calls that their results do not say."""
+
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """How long each call took, by its id."""
+    stopped: frozenset[str] = frozenset()
+    """The last call of each reply at which the user stopped a turn."""
+
+
+def read_past_calls(records: Iterable[Record]) -> PastCalls:
+    """Return how long calls took, and at which of them turns were stopped."""
+    began: dict[str, float] = {}
+    seconds: dict[str, float] = {}
+    stopped: set[str] = set()
+    reply: Reply | None = None
+    cancelled = False
+    for record in records:
+        match record:
+            case TurnStarted():
+                reply, cancelled = None, False
+            case MessageRecorded(message=Reply() as reply):
+                pass
+            case DecisionMade(who="user", verdict="cancel"):
+                cancelled = True
+            case CallStarted():
+                began[record.call_id] = record.time
+            case CallFinished() if record.call_id in began:
+                seconds[record.call_id] = record.time - began[record.call_id]
+            case TurnFinished(reason="cancelled") if reply and reply.calls and not cancelled:
+                stopped.add(reply.calls[-1].id)
+    return PastCalls(seconds, frozenset(stopped))
 
 
 def read_todo(records: Iterable[Record]) -> tuple[TodoItem, ...]:

@@ -16,7 +16,9 @@ from agentchat.core.tools.toolset import ToolSelection
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile
 from agentchat.journal.reader import (
+    PastCalls,
     read_history,
+    read_past_calls,
     read_steps,
     read_todo,
     read_totals,
@@ -50,6 +52,7 @@ class RestoredChat:
     model: r.ModelChosen | None = None
     mode: str = ""
     """The mode that it was changed to."""
+    calls: PastCalls = field(default_factory=PastCalls)
 
 
 class JournalWriter:
@@ -133,6 +136,7 @@ def _restore(records: Sequence[r.Record]) -> RestoredChat:
         steps=read_steps(records),
         used=read_totals(records),
         todo=read_todo(records),
+        calls=read_past_calls(records),
         model=next((item for item in newest if isinstance(item, r.ModelChosen)), None),
         mode=next((item.mode for item in newest if isinstance(item, r.ModeChanged)), ""),
         tools=ToolSelection(tools.given, tools.removed, tools.activated)

@@ -57,7 +57,7 @@ class ChatFactory:
             payload["cwd"],
             payload.get("place") or "",
             settings,
-            self._state.guarded(settings),
+            self._state.guarded(settings, payload["cwd"]),
             NvimBuffers(lua, settings.plain_save),
         )
         place = payload.get("place") or workspace.root

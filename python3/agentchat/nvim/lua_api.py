@@ -43,6 +43,7 @@ LuaFunction = Literal[
     "notify.error",
     "notify.info",
     "notify.warn",
+    "notify.warn_of_settings",
     "notify.warn_once",
     "page.show",
     "page.update",

@@ -162,8 +162,8 @@ class OpenChat:
         self.chat.compact = settings.compact
 
     def _warn_of_settings(self, settings: Settings) -> None:
-        for problem in settings.problems:
-            self.lua.call("notify.warn_once", problem)
+        if settings.problems:
+            self.lua.call("notify.warn_of_settings", list(settings.problems))
 
     def compact(self, payload: Payload) -> None:
         """Update the settings, then propose a summary that keeps ``focus`` in particular."""

@@ -13,12 +13,13 @@ from agentchat.core.permissions.sensitive_paths import fold_name, is_protected, 
 from agentchat.core.text import mask_secrets
 from agentchat.core.workspace import FileTarget, Zone
 from agentchat.workspace.files.operation import read_attributes
+from agentchat.workspace.files.regular import read_regular
+from agentchat.workspace.process.repository_places import repository_places
 
 _SPECIAL = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:zip|zipfile|tar|tarfile|jar|fugitive|term|man|file|data|oil):",
     re.IGNORECASE,
 )
-_HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*(\S.*?)\s*$", re.IGNORECASE | re.MULTILINE)
 SETTINGS_BYTES = 64 * 1024
 """What of a protected file is searched for credentials."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -125,7 +126,7 @@ class FolderFacts:
     def __init__(self, root: str, protected: Sequence[str]) -> None:
         self._root = root
         self._device = _device(root)
-        self._protected = (*protected, *_hooks(root))
+        self._protected = (*protected, *repository_places(root))
         self._spelled: dict[str, str] = {"/": "/"}
         self._protects: dict[str, bool] = {}
 
@@ -195,11 +196,8 @@ def _lstat(path: str) -> os.stat_result | None:
 def _has_credentials(real: str) -> bool:
     """Whether a file of settings holds a password or token, as ``.git/config`` may."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)  # perhaps a pipe
-        with os.fdopen(descriptor, "rb") as file:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                text = file.read(SETTINGS_BYTES).decode("utf-8", "replace")
-                return mask_secrets(text) != text
+        text = read_regular(real, SETTINGS_BYTES).decode("utf-8", "replace")
+        return mask_secrets(text) != text
     return False
 
 
@@ -227,16 +225,6 @@ def _read_only(real: str, status: os.stat_result) -> bool:
     if not stat.S_ISREG(status.st_mode):
         return False
     return not status.st_mode & 0o222 or not os.access(real, os.W_OK)
-
-
-def _hooks(root: str) -> list[str]:
-    """Return the hook folders that the settings of the repository name."""
-    try:
-        with open(os.path.join(root, ".git", "config"), encoding="utf-8", errors="replace") as file:
-            folders = _HOOKS_PATH.findall(file.read())
-    except OSError:
-        return []
-    return [os.path.realpath(os.path.join(root, name.strip("\"' "))) for name in folders]
 
 
 def is_git_directory(folder: str) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 
 from agentchat.core.errors import ToolError
@@ -61,6 +64,8 @@ class _Survey:
         """Return why a program may not be what its word says, or do something else here."""
         if self._directory or (self._cwd != self._paths.root and not command.decide):
             return self._directory or "what it does depends on the directory it runs in"
+        if command.imports:
+            return _shadowing(command, self._cwd)
         if "/" in command.program or not command.decide:
             return ""
         for folder in os.get_exec_path():
@@ -87,7 +92,7 @@ class _Survey:
         problem, below = _problem(target, operand.use), list[str]()
         if operand.whole and operand.use == "writes" and inside(self._paths.root, target.path):
             problem = problem or f"{target.display_path} is the workspace"
-        elif operand.whole and os.path.isdir(target.path):
+        if operand.whole and os.path.isdir(target.path):
             below, inner = self._below(target.path, operand)
             problem = problem or inner
         return LocatedOperand(
@@ -145,6 +150,28 @@ class _Survey:
             inner = [os.path.relpath(os.path.join(self._paths.root, name), top) for name in names]
             for name in inner:
                 yield from (name, os.path.join(base, name))
+
+
+def _shadowing(command: CommandWords, cwd: str) -> str:
+    """Return the file that Python would import in place of a module that is installed."""
+    own = {_module_name(entry) for entry in _entries(cwd)} - {"", "test"}
+    found = shutil.which(command.program)
+    places = glob.glob(f"{_prefix(found)}/lib/python3*/*-packages") if found else []
+    installed = {_module_name(entry) for place in places for entry in _entries(place)}
+    hidden = own & (installed | sys.stdlib_module_names)
+    return f"{min(hidden)} in its directory stands in the way of a module" if hidden else ""
+
+
+def _prefix(program: str) -> str:
+    return glob.escape(os.path.dirname(os.path.dirname(os.path.abspath(program))))
+
+
+def _module_name(entry: os.DirEntry[str]) -> str:
+    """Return the name under which Python imports a file or package; empty if it does not."""
+    name, dot, ending = entry.name.partition(".")
+    if not dot:
+        return name if os.path.isfile(os.path.join(entry.path, "__init__.py")) else ""
+    return name if ending.endswith(("py", "pyc", "so")) else ""
 
 
 def _directory_problem(paths: Paths, cwd: str) -> str:

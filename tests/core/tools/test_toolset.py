@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from agentchat.app.settings import parse_groups
 from agentchat.core.errors import UserError
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy
@@ -96,13 +95,6 @@ def test_a_groups_prompt_stands_for_its_mention_and_a_tool_comes_before_a_group(
     groups = [Group("mine", ("read",), prompt="my readers"), Group("bash", ("read",))]
     toolset = Toolset(Registry([READ, BASH]), groups, [])
     assert read_mentions("@mine and @bash", toolset).text == "my readers and the bash tool"
-
-
-def test_the_users_groups_join_and_replace_the_built_in_ones() -> None:
-    groups = {g.name: g for g in parse_groups({"files": {"tools": ["read"]}, "x": {}})}
-    assert groups["files"].tools == ("read",)
-    assert groups["x"].tools == ()
-    assert "bash" in groups["agent"].tools
 
 
 def test_the_system_prompt_speaks_of_the_active_tools_only() -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.app.settings import parse_groups
 from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.toolset import Toolset
-from agentchat.tools.builtin.catalogue import BUILTINS
+from agentchat.tools.builtin.catalogue import BUILTIN_GROUPS, BUILTINS
 from agentchat.tools.custom.declaration.file_import import import_source
 from agentchat.tools.custom.declaration.files import FileProblem, Location
 from agentchat.tools.custom.registry import CustomRegistry, FileRegistry, LoadedFile
@@ -52,7 +51,7 @@ async def run(*paths: Path) -> list[LoadedFile]:
 
 def a_registry_of(*given: str) -> tuple[CustomRegistry, Toolset]:
     registry = Registry(BUILTINS)
-    toolbox = Toolset(registry, parse_groups({}), given)
+    toolbox = Toolset(registry, BUILTIN_GROUPS, given)
     return CustomRegistry(registry, toolbox, "/ws"), toolbox
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.isolated_runs import (
@@ -28,26 +27,24 @@ from agentchat.agent.execution.locate import locate_call
 from agentchat.agent.execution.overlay_command import add_remarks, describe_changes
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
+from agentchat.agent.execution.steps import OutOfTime, failure, limited, run_step, run_steps_safely
 from agentchat.core.diff.changeset import ChangeSet, FileChange, combine_all
 from agentchat.core.diff.diff_text import count_text, diff_lines_of
-from agentchat.core.errors import Irreversible, StalePreview, ToolError, Unreachable
+from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.frontend import Frontend
-from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.permissions.isolation import ISOLATED
 from agentchat.core.permissions.policy import Policy, works_in_overlay
-from agentchat.core.permissions.rules import named_hosts
+from agentchat.core.permissions.rules import named_hosts, restricts_path
 from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.todo import TodoList
 from agentchat.core.tools.tool import (
-    ArgumentError,
     CallOutcome,
     DryRunResult,
     ResultProcessor,
     StagedPreview,
     Step,
-    Tool,
     ToolContext,
     ToolOutput,
     refuse_staging,
@@ -63,12 +60,8 @@ from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 HOOK_SECONDS = 30.0
 FORMAT_SECONDS = 2.0
-GUIDE = "manual_guide"
-"""Among the details of an undo that is impossible: what the user can do by hand."""
 STAGED = "Staged as a preview - nothing has been changed yet."
 NOT_STAGED = "The call ran, but its preview could not be staged: {}"
 
@@ -144,7 +137,7 @@ class ToolRunner:
             result = await self._run_in_overlay(ready, context)
         else:
             result = await self._checkpoints.run(
-                ready, context, lambda: _run_safely(call.tool, call.arguments, context)
+                ready, context, lambda: run_steps_safely(call.tool, call.arguments, context)
             )
         result = _with_change(result, changed or _staged_files(result, staged))
         if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
@@ -185,7 +178,7 @@ class ToolRunner:
         context = self._context(
             call, refuse_staging, None, ready.target, overlay=workspace, shown=shown
         )
-        output = await _run_safely(call.tool, call.arguments, context)
+        output = await run_steps_safely(call.tool, call.arguments, context)
         if workspace.failure is not None:
             raise workspace.failure
         run = workspace.done
@@ -225,7 +218,7 @@ class ToolRunner:
             return ToolOutput(str(error), is_error=True)
         if ready.target.command is not None:
             await self._overlay.update()  # what earlier calls changed is not of this command
-        result = await _run_safely(ready.call.tool, ready.call.arguments, context)
+        result = await run_steps_safely(ready.call.tool, ready.call.arguments, context)
         if ready.target.command is None:
             return result
         changed = await self._overlay.update()
@@ -245,7 +238,7 @@ class ToolRunner:
             raise
         except Exception as error:
             log.exception("%s failed to preview", call.tool.name)
-            raise _failure(call.tool, error) from error
+            raise failure(call.tool, error) from error
 
     async def set_up(self, call: ValidCall) -> None:
         """Run the set-up hook; raises ToolError."""
@@ -328,15 +321,15 @@ class ToolRunner:
             return
         context = self._context(call, refuse_staging, None)
         try:
-            await _limited(_run_step(hook, call.arguments, context), HOOK_SECONDS)
+            await limited(run_step(hook, call.arguments, context), HOOK_SECONDS)
         except ToolError:
             raise
-        except _OutOfTime as error:
+        except OutOfTime as error:
             text = f"{call.tool.name} timed out after {HOOK_SECONDS:g} s."
             raise ToolError(text) from error
         except Exception as error:
             log.exception("a hook of %s failed", call.tool.name)
-            raise _failure(call.tool, error) from error
+            raise failure(call.tool, error) from error
 
     async def _record_undo(self, call: ValidCall, result: ToolOutput) -> None:
         """Journal how a call can be undone; an error in the tool's hook is only logged."""
@@ -396,25 +389,13 @@ class ToolRunner:
             open_preview=self._previews.find_collecting(),
             frontend=self._frontend,
             tool_finder=self._toolbox,
+            is_restricted=lambda path: restricts_path(self._policy.rules, call.tool.name, path),
             private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
             clear_standing=self._previews.clear_standing,
             flags=self._flags,
             todo=self._todo,
             show=show,
         )
-
-
-async def parse_arguments(tool: Tool, given: Mapping[str, Any]) -> Any:
-    """Return the arguments as the tool takes them; raises ArgumentError or ToolError."""
-    try:
-        parsed = tool.arguments.parse(given)
-        # Not ``isawaitable``, which takes as long as parsing.
-        return await parsed if inspect.iscoroutine(parsed) else parsed
-    except (ArgumentError, ToolError):
-        raise
-    except Exception as error:
-        log.exception("%s could not check its arguments", tool.name)
-        raise _failure(tool, error) from error
 
 
 async def with_diff(
@@ -443,77 +424,6 @@ def _with_change(result: ToolOutput, changed: Sequence[FileChange]) -> ToolOutpu
     """Return the output of a call with what it changed, if it did."""
     change = combine_all(changed)
     return replace(result, change=change) if change.files else result
-
-
-def as_result(output: Any) -> ToolOutput:
-    """Return the output of a step as a result: text as is, any other value as JSON."""
-    if isinstance(output, ToolOutput):
-        return output
-    if output is None:
-        return ToolOutput("(no output)")
-    if isinstance(output, str):
-        return ToolOutput(output)
-    return ToolOutput(json.dumps(output, ensure_ascii=False, default=str))
-
-
-async def _run_safely(tool: Tool, arguments: Any, context: ToolContext) -> ToolOutput:
-    """Run the steps; every failure but StalePreview becomes an error result."""
-    try:
-        return await _limited(_run_steps(tool, arguments, context), tool.timeout)
-    except StalePreview:
-        raise
-    except ToolError as error:
-        details = {GUIDE: error.manual_guide} if isinstance(error, Irreversible) else None
-        return ToolOutput(clip(str(error), LONGEST_ERROR), is_error=True, details=details)
-    except _OutOfTime:
-        return ToolOutput(f"{tool.name} timed out after {tool.timeout:g} s.", is_error=True)
-    except Exception as error:
-        log.exception("%s failed", tool.name)
-        return ToolOutput(str(_failure(tool, error)), is_error=True)
-
-
-async def _run_steps(tool: Tool, arguments: Any, context: ToolContext) -> ToolOutput:
-    output: Any = None
-    for number, step in enumerate(tool.steps):
-        context = replace(context, last_output=output) if number else context
-        output = await _run_step(step, arguments, context)
-        if isinstance(output, ToolOutput) and output.is_error:
-            break
-    return as_result(output)
-
-
-async def _run_step(step: Step, arguments: Any, context: ToolContext) -> Any:
-    if inspect.iscoroutinefunction(step):
-        return await step(arguments, context)
-    # A plain function may block; the event loop serves every chat.
-    return await asyncio.to_thread(step, arguments, context)
-
-
-class _OutOfTime(Exception):
-    """The tool's time limit is over; a TimeoutError raised by the tool itself is not this."""
-
-
-async def _limited(work: Coroutine[Any, Any, T], seconds: float | None) -> T:
-    """Await the work of a tool; raises _OutOfTime after ``seconds``, or what the work raises."""
-    limit = asyncio.timeout(seconds)
-    try:
-        async with limit:
-            return await work
-    except TimeoutError as error:
-        if limit.expired():
-            raise _OutOfTime from error
-        raise
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        # Not this task was cancelled, but something that the tool awaited.
-        raise RuntimeError("it was cancelled from inside") from error
-
-
-def _failure(tool: Tool, error: Exception) -> ToolError:
-    text = str(error) or type(error).__name__
-    return ToolError(f"{tool.name} failed: {clip(text, LONGEST_ERROR)}")
 
 
 async def _format_result(

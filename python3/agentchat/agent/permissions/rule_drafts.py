@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agentchat.agent.execution.locate import locate_call, locate_named_call
-from agentchat.agent.execution.tool_runner import parse_arguments
+from agentchat.agent.execution.steps import parse_arguments
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.core.errors import ToolError, UserError

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, read_file
-from agentchat.agent.execution.tool_runner import GUIDE, ToolRunner, parse_arguments
+from agentchat.agent.execution.steps import GUIDE, parse_arguments
+from agentchat.agent.execution.tool_runner import ToolRunner
 from agentchat.core.diff.aspects import LINK, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import Irreversible, StalePreview, ToolError

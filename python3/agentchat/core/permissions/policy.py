@@ -22,6 +22,9 @@ line of this table that matches:
       asks; by default only reading runs, not from the network
 ====  ====================================================================  ======
 
+A command whose program only the shell knows (``$x``) asks where a rule of words denies or asks
+about commands, unless this chat remembers it: the rule may be about that program.
+
 So ``deny`` rules win over ``ask`` rules and these over ``allow`` rules, in any order. A command
 that would ask by line 6 or 10, or that the mode would let run, runs isolated instead, where that is
 possible (``isolation.py``): then the question is about what it changed. A ``stage`` rule, and an
@@ -63,6 +66,7 @@ from agentchat.core.permissions.rules import (
     PartVerdict,
     Rule,
     allowing_rules,
+    doubtful_rule,
     judge_parts,
     named_hosts,
     refusing_rule,
@@ -96,8 +100,9 @@ class Verdict(StrEnum):
 
 ReasonKind = Literal[
     "rule", "mode", "grant", "user", "command", "discard", "effect", "reads", "unasked", "settings",
-    "path", "hard_link", "not_understood", "unreadable_rule", "failure", "unattended", "local_host",
-    "own_verdict", "network", "withdrawn", "isolated", "opens_network", "direct", "reads_only",
+    "path", "hard_link", "not_understood", "unknown_program", "unreadable_rule", "failure",
+    "unattended", "local_host", "own_verdict", "network", "withdrawn", "isolated", "opens_network",
+    "direct", "reads_only",
 ]  # fmt: skip
 
 _TEXTS: Mapping[ReasonKind, str] = {
@@ -114,6 +119,7 @@ _TEXTS: Mapping[ReasonKind, str] = {
     "path": "{}",
     "hard_link": "{} has a second hard link",
     "not_understood": "the command is not understood: {}",
+    "unknown_program": "which program it runs is unknown, and there is a rule: {}",
     "unreadable_rule": "a rule cannot be read ({})",
     "failure": "the gate failed: {}",
     "unattended": "nobody is here to answer: {}",
@@ -314,6 +320,9 @@ def _first_match(
         return Decision(Verdict.ASK, Reason("rule", asking.label))
     if policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, Reason("grant"))
+    doubtful = doubtful_rule(policy.rules, call, target)
+    if doubtful is not None:
+        return Decision(Verdict.ASK, Reason("unknown_program", doubtful.label))
     if works_in_overlay(call, target, policy.mode):
         return _decide_in_overlay(call, target, policy)
     if may_isolate(call, target, policy):

@@ -10,9 +10,10 @@ from typing import Any, Final, Literal, get_args
 
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
-from agentchat.core.globs import escape_glob, matches_path
+from agentchat.core.globs import GlobError, compile_glob, escape_glob, matches_path
 from agentchat.core.shell.covers import why_not_covered
-from agentchat.core.shell.parse import Part, Script, candidate_words
+from agentchat.core.shell.parse import UNKNOWN_PROGRAM, Part, Script, candidate_words
+from agentchat.core.shell.programs import INTERPRETERS
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.urls import Url, canonical_pattern, matches_host, names_host
 
@@ -21,6 +22,7 @@ ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 """The strongest first."""
 
 SETTING = "g:agentchat.rules"
+_EVALUATING = ("eval", ".", "source")
 _SKIPPED = 20
 """Most option words between two words of a ``deny`` or ``ask`` rule."""
 
@@ -135,12 +137,7 @@ def parse_rule(item: Any, source: str = "") -> Rule:
         isinstance(words, (list, tuple)) and words and all(isinstance(w, str) and w for w in words)
     ):
         raise UserError('words must be a list of strings like { "git", "status" }.')
-    for name in ("tool", "path", "server", "host"):
-        if not isinstance(item.get(name), (str, type(None))) or item.get(name) == "":
-            raise UserError(f"{name} must be a string that is not empty.")
-    for name in ("readonly", "isolated"):
-        if not isinstance(item.get(name), (bool, type(None))):
-            raise UserError(f"{name} must be true or false.")
+    _check_values(item)
     if item.get("isolated") and action != "allow":
         raise UserError('isolated is for rules with action = "allow".')
     return Rule(
@@ -154,6 +151,18 @@ def parse_rule(item: Any, source: str = "") -> Rule:
         host=canonical_pattern(item["host"]) if item.get("host") is not None else None,
         source=source,
     )
+
+
+def _check_values(item: Mapping[str, Any]) -> None:
+    """Raise UserError if a text, a glob or a flag of a rule is none."""
+    for name in ("tool", "path", "server", "host"):
+        if not isinstance(item.get(name), (str, type(None))) or item.get(name) == "":
+            raise UserError(f"{name} must be a string that is not empty.")
+    for name in ("readonly", "isolated"):
+        if not isinstance(item.get(name), (bool, type(None))):
+            raise UserError(f"{name} must be true or false.")
+    if item.get("path") is not None:
+        compile_glob(item["path"])
 
 
 def refusing_rule(
@@ -287,7 +296,52 @@ def _path_matches(rule: Rule, target: CallTarget) -> bool:
         return bool(paths) and all(matches_path(pattern, path) for path in paths)
     if target.script is not None:
         paths += named_paths(target.script)
-    return any(path == pattern or matches_path(pattern, path) for path in paths)
+    return any(_restricts(pattern, path) for path in paths)
+
+
+def _restricts(pattern: str, path: str) -> bool:
+    """Whether a rule that denies or asks is about a path, or about what is in that folder."""
+    if path == pattern or matches_path(pattern, path):
+        return True
+    return not pattern.startswith("!") and matches_path(pattern, f"{path}/")
+
+
+def restricting_rule(
+    rules: Iterable[Rule], action: Literal["deny", "ask"], tool: str, paths: Iterable[str]
+) -> Rule | None:
+    """Return the first rule with ``action`` that names one of the displayed paths.
+
+    For what a tool finds while it runs, and for what a preview writes.
+    """
+    about = [r for r in rules if r.action == action and r.path and r.tool in (None, tool)]
+    return next((r for r in about if any(_restricts(r.path or "", path) for path in paths)), None)
+
+
+def restricts_path(rules: Sequence[Rule], tool: str, path: str) -> bool:
+    """Whether a rule denies a path to a tool or asks about it."""
+    actions: tuple[Literal["deny", "ask"], ...] = ("deny", "ask")
+    return any(restricting_rule(rules, action, tool, (path,)) for action in actions)
+
+
+def doubtful_rule(rules: Iterable[Rule], call: ValidCall, target: CallTarget) -> Rule | None:
+    """Return a rule of words that may deny or ask about a program that only the shell knows."""
+    if target.command is None or not _hides_program(target.script):
+        return None
+    restricting = (r for r in rules if not r.permits and r.words)
+    return next((rule for rule in restricting if _is_about(rule, call, target)), None)
+
+
+def _hides_program(script: Script | None) -> bool:
+    """Whether it is unknown which programs a command runs."""
+    if script is None or script.parse_problem:
+        return True
+    return any(_is_hidden(part) for part in script.parts if part.words)
+
+
+def _is_hidden(part: Part) -> bool:
+    runs_words = part.program in _EVALUATING or INTERPRETERS.fullmatch(part.program)
+    plain = all(word.plain for word in (part.words if runs_words else part.words[:1]))
+    return not plain or part.obscure == UNKNOWN_PROGRAM
 
 
 def named_paths(script: Script) -> Iterator[str]:
@@ -339,7 +393,10 @@ def _continues(command: Sequence[str], start: int, words: tuple[str, ...]) -> bo
 
 def _is_glob_of(word: str, program: str) -> bool:
     name = word.rpartition("/")[2]
-    return any(mark in name for mark in "*?[") and matches_path(name, program)
+    try:
+        return any(mark in name for mark in "*?[") and matches_path(name, program)
+    except GlobError:
+        return True
 
 
 def suggest_rules(call: ValidCall, target: CallTarget) -> tuple[dict[str, Any], ...]:

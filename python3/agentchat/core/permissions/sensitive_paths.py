@@ -14,15 +14,19 @@ from agentchat.core.globs import glob_to_regex
 
 PROTECTED_FOLDERS = frozenset(
     {
-        ".git", ".vim", ".nvim", ".vscode", ".idea", ".devcontainer", ".zed", ".agentchat",
-        ".husky", ".githooks", ".git-hooks", ".hooks", ".lefthook",
-        ".cursor", ".claude", ".codex", ".gemini", ".windsurf", ".continue", ".roo", ".kiro",
+        ".git", ".vim", ".nvim", ".vscode", ".idea", ".fleet", ".devcontainer", ".zed",
+        ".agentchat", ".husky", ".githooks", ".git-hooks", ".hooks", ".lefthook", ".cargo",
+        ".github", ".gitlab", ".gitea", ".forgejo", ".circleci", ".buildkite", ".woodpecker",
+        ".teamcity", ".tekton", ".semaphore",
+        ".agents", ".agent", ".cursor", ".claude", ".codex", ".gemini", ".windsurf", ".continue",
+        ".roo", ".kiro", ".opencode", ".copilot", ".amazonq", ".augment", ".cline", ".clinerules",
+        ".crush", ".factory", ".goose", ".junie", ".kilocode", ".qwen", ".rules", ".trae",
     }
 )  # fmt: skip
-"""A file in a folder of this name, at any depth, and the folder's name itself."""
+"""A file in a folder of this name, at any depth, and the folder's name itself.
 
-PROTECTED_PATHS = ((".github", "workflows"), (".cargo", "config.toml"), (".cargo", "config"))
-"""Consecutive components, at any depth."""
+Whole names only: then a file that is moved or copied is protected in every folder, or in none.
+"""
 
 SELF_RUNNING_FILES = (
     ".gitattributes", ".gitmodules", ".gitconfig", ".gitlab-ci.yml", "jenkinsfile",
@@ -37,12 +41,18 @@ SELF_RUNNING_FILES = (
 SELF_RUNNING_FOLDERS = PROTECTED_FOLDERS | {".circleci", ".agents"}
 
 PROTECTED_FILES = (
-    ".gitattributes", ".gitmodules", ".gitconfig", ".gitlab-ci.yml",
+    ".gitattributes", ".gitmodules", ".gitconfig",
+    ".gitlab-ci*.yml", "jenkinsfile*", ".travis.yml", "azure-pipelines*.yml",
+    "azure-pipelines*.yaml", "bitbucket-pipelines.yml", ".drone.yml", ".drone.yaml",
+    ".woodpecker.yml", ".woodpecker.yaml", "appveyor.yml", ".appveyor.yml", ".cirrus.yml",
+    "cloudbuild.yaml", "cloudbuild.yml", "buildspec.yml", "buildspec.yaml", ".devcontainer.json",
+    "*.code-workspace",
     ".nvim.lua", ".nvimrc", ".exrc", "_exrc", ".vimrc", "_vimrc", ".gvimrc", ".lazy.lua",
     ".luarc.json", ".luarc.jsonc", ".mcp.json",
     "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md",
     ".cursorrules", ".windsurfrules", ".clinerules", ".roorules*", "copilot-instructions.md",
-    ".aider*",
+    ".aider*", "agent.md", "skill.md", "qwen.md", "warp.md", "crush.md", "crush.json",
+    ".crush.json", "opencode.json", "opencode.jsonc", ".goosehints", ".replit", "replit.md",
     ".env*", "mise.toml", "mise.*.toml", ".mise.toml", ".mise.*.toml", ".tool-versions",
     ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".ripgreprc",
     ".profile", ".login", ".logout", ".inputrc",
@@ -97,11 +107,7 @@ def is_protected(parts: Sequence[str]) -> bool:
             workspace's root.
     """
     folded = [fold_name(part) for part in parts]
-    return (
-        not PROTECTED_FOLDERS.isdisjoint(folded)
-        or any(_contains(folded, path) for path in PROTECTED_PATHS)
-        or _has_name(folded, _PROTECTED)
-    )
+    return not PROTECTED_FOLDERS.isdisjoint(folded) or _has_name(folded, _PROTECTED)
 
 
 def runs_by_itself(parts: Sequence[str]) -> bool:

@@ -31,6 +31,7 @@ _PATTERNS = re.compile(r"-[^-]*[ef].*|--(?:regexp|file)(?:=.*)?")
 """Flags with the pattern of a search."""
 
 _SKIP_HIDDEN = ("rg", "ag")
+_PYTHON = re.compile(r"python[\d.]*|pypy[\d.]*")
 _MOVING = ("cd", "pushd", "popd")
 
 
@@ -55,7 +56,8 @@ class CommandWords:
 
     ``program`` is its first word. If its words ``decide``, files and input are only data for it; if
     they are all that decides, it ``is_fixed``. It ``moves`` its operands to the last one, ``links``
-    if it may make links; ``vague`` is why files that it does not name may decide, too.
+    if it may make links; ``imports`` is the module that Python runs with the directory first on its
+    path; ``vague`` is why files that it does not name may decide, too.
     """
 
     program: str
@@ -64,6 +66,7 @@ class CommandWords:
     is_fixed: bool = False
     moves: bool = False
     links: bool = False
+    imports: str = ""
     vague: str = ""
 
 
@@ -90,6 +93,9 @@ def describe_command(part: Part) -> CommandWords:
         is_fixed=_is_fixed(part),
         moves=program is not None and program.writes == "moves",
         links=_fits_any(program.links, words) if program else False,
+        imports=words[2]
+        if _PYTHON.fullmatch(base_name(words[0])) and words[1:2] == ("-m",) and len(words) > 2
+        else "",
         vague=_why_vague(part),
     )
 

@@ -229,6 +229,8 @@ class ToolContext:
     last_output: Any = None
     frontend: Frontend | None = None
     tool_finder: ToolFinder | None = None
+    is_restricted: Callable[[str], bool] = lambda path: False
+    """Whether a rule denies or asks about a displayed path: what walks a tree leaves it out."""
     private_hosts: frozenset[str] = frozenset()
     """Hosts of the call that a rule names: only these may be in this computer or its network."""
     clear_standing: Callable[[], None] = lambda: None

@@ -16,6 +16,7 @@ from agentchat.core.permissions.policy import (
     Verdict,
     mode_allows,
 )
+from agentchat.core.permissions.rules import restricting_rule
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import rejection_message
@@ -142,8 +143,14 @@ def decide_resolution(policy: Policy, preview: Preview, action: Action) -> Decis
     scope = preview.scope
     if action == "discard":
         return Decision(Verdict.ALLOW, Reason("discard"), scope)
+    paths = [target.display_path for target in preview.targets]
+    denying = restricting_rule(policy.rules, "deny", preview.source, paths)
+    if denying is not None:
+        reason = Reason("rule", denying.label)
+        return Decision(Verdict.DENY, reason, scope, f"Denied by rule: {denying}")
+    asking = restricting_rule(policy.rules, "ask", preview.source, paths)
     # In plan mode, and while a rule cannot be read, each effect needs an approval of its own.
-    may_skip_request = not policy.problems and policy.mode != "plan"
+    may_skip_request = not policy.problems and policy.mode != "plan" and asking is None
     if may_skip_request and policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, Reason("grant"), scope)
     # What a tool's own function does is known as little as what the tool does: only yolo runs it.
@@ -153,4 +160,5 @@ def decide_resolution(policy: Policy, preview: Preview, action: Action) -> Decis
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode), scope)
     if not policy.attended:
         return Decision(Verdict.DENY, Reason("unattended", str(EFFECT)), scope, NOBODY)
-    return Decision(Verdict.ASK, EFFECT, scope)
+    reason = Reason("rule", asking.label) if asking is not None else EFFECT
+    return Decision(Verdict.ASK, reason, scope)

@@ -41,7 +41,8 @@ class ToolBlock:
 
     ``body`` replaces the lines; ``append`` adds text to them (with a state: a last line of its
     own). ``diff`` are the lines of what it changed in files, ``counts`` stands for them in the
-    header, like ``+3 -1``. ``tag`` is the last part of the header: how the call ran.
+    header, like ``+3 -1``. ``tag`` is the last part of the header: how the call ran. ``seconds`` is
+    how long the call of a resumed chat took.
     """
 
     title: str | None = None
@@ -51,6 +52,7 @@ class ToolBlock:
     append: str | None = None
     diff: Sequence[str] | None = None
     counts: str | None = None
+    seconds: float | None = None
     tag: str | None = None
 
 

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from agentchat.core.messages import FinishReason, Image, ReplyPart, TextPart, ToolCall, Usage
 from agentchat.core.model import ModelRequest, Piece
+from agentchat.core.tools.tool import Tool
+from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
     SKIP_SIGNATURE,
     Answer,
@@ -28,7 +30,7 @@ from agentchat.models.protocols.features import (
     temperature,
     vendor_data,
 )
-from agentchat.models.protocols.protocol import Body, WireMessage, WireProtocol, describe_tool
+from agentchat.models.protocols.protocol import Body, WireMessage, WireProtocol
 from agentchat.models.response.call_fragments import CallFragment
 from agentchat.models.response.events import EventReader, count, mapping, mappings, string
 from agentchat.models.response.reply import ReplyAssembly, TextKind
@@ -166,8 +168,7 @@ class Gemini(WireProtocol):
         if request.system.strip():
             body["systemInstruction"] = {"parts": [{"text": request.system}]}
         if request.tools:
-            tools = [describe_tool(tool, "parametersJsonSchema") for tool in request.tools]
-            body["tools"] = [{"functionDeclarations": tools}]
+            body["tools"] = [{"functionDeclarations": [_declaration(t) for t in request.tools]}]
         if forced := self.forced(request):
             choice = {"mode": "ANY", "allowedFunctionNames": [forced]}
             body["toolConfig"] = {"functionCallingConfig": choice}
@@ -247,3 +248,12 @@ class Gemini(WireProtocol):
         parts: list[WirePart] = [{"text": text}] if text or not images else []
         data = ({"mimeType": image.mime, "data": base64_of(image)} for image in images)
         yield {"role": "user", "parts": parts + [{"inlineData": one} for one in data]}
+
+
+def _declaration(tool: Tool) -> WirePart:
+    """Return what the model reads of a tool."""
+    return {
+        "name": tool.name,
+        "description": model_description(tool),
+        "parametersJsonSchema": model_schema(tool),
+    }

@@ -9,8 +9,6 @@ from typing import Any, ClassVar, Protocol
 
 from agentchat.core.messages import Image, Reply, ReplyPart
 from agentchat.core.model import ModelRequest
-from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import Entry, Round, images_intro, without_images
 from agentchat.models.protocols.features import VENDOR_DATA, Feature, Features
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
@@ -228,12 +226,3 @@ class WireProtocol(ABC):
     @abstractmethod
     def _user(self, text: str, images: tuple[Image, ...]) -> Iterator[WireMessage]:
         """Yield a message of the user."""
-
-
-def describe_tool(tool: Tool, parameters: str) -> dict[str, Any]:
-    """Return what the model reads of a tool; ``parameters`` is the key of its JSON Schema."""
-    return {
-        "name": tool.name,
-        "description": model_description(tool),
-        parameters: model_schema(tool),
-    }

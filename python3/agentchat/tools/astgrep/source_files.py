@@ -130,7 +130,7 @@ async def select_sources(scope: SearchScope, context: ToolContext) -> list[Sourc
         target, _ = await locate_existing(base, context)
         rest = scope.path.removeprefix(base).lstrip("/") if base != "." else scope.path
         folder = _Folder(target.path, _pattern_filter(rest.removeprefix("./"), scope.glob or "*"))
-    return await _select_by_language(folder, language, scope.glob or scope.path, context.workspace)
+    return await _select_by_language(folder, language, scope.glob or scope.path, context)
 
 
 async def _is_literal(path: str, workspace: Workspace) -> bool:
@@ -171,8 +171,9 @@ async def _select_file(
 
 
 async def _select_by_language(
-    folder: _Folder, only: str | None, pattern: str, workspace: Workspace
+    folder: _Folder, only: str | None, pattern: str, context: ToolContext
 ) -> list[SourceSelection]:
+    workspace = context.workspace
     prefix = folder.path.rstrip("/") + "/"
     unsaved = {
         path.removeprefix(prefix): text
@@ -182,7 +183,7 @@ async def _select_by_language(
     names = {*await list_files(folder.path, workspace), *unsaved}
     paths: dict[str, list[str]] = {}
     texts: dict[str, list[tuple[str, bytes]]] = {}
-    for name in _allowed(folder, names, workspace.root):
+    for name in _allowed(folder, names, context):
         language = language_of(name)
         if language is None or not (
             only == language if only else _is_code(language, name, pattern)
@@ -204,15 +205,17 @@ def _is_code(language: str, name: str, pattern: str) -> bool:
     return language not in DATA or f".{extension}" in pattern
 
 
-def _allowed(folder: _Folder, names: set[str], root: str) -> Iterator[str]:
-    inside = root.rstrip("/") + "/"
+def _allowed(folder: _Folder, names: set[str], context: ToolContext) -> Iterator[str]:
+    inside = context.workspace.root.rstrip("/") + "/"
     for name in sorted(names, key=path_sort_key):
-        parts = os.path.join(folder.path, name).removeprefix(inside).split("/")
+        shown = os.path.join(folder.path, name).removeprefix(inside)
+        parts = shown.split("/")
         if (
             _is_line_of_text(name)
             and folder.matches(name)
             and not is_secret(parts)
             and ".git" not in parts
+            and not context.is_restricted(shown)
         ):
             yield name
 

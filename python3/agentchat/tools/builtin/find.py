@@ -42,7 +42,8 @@ async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
     target = await locate_directory(arguments.path or ".", context)
     pattern = arguments.pattern.removeprefix(target.path + "/")
     matches = matcher(pattern, "" if target.display_path == "." else target.display_path)
-    names = [name for name in await list_files(target.path, context.workspace) if matches(name)]
+    found = [name for name in await list_files(target.path, context.workspace) if matches(name)]
+    names = [name for name in found if not context.is_restricted(_display_path(target, name))]
     if not names:
         return ToolOutput("No files found matching pattern", details={"results": 0})
     text = "\n".join(escape_line(_display_path(target, name)) for name in names[:limit])

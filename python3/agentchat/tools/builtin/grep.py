@@ -15,7 +15,7 @@ from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
 from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.text import escape_line
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
-from agentchat.core.workspace import FileTarget, Workspace
+from agentchat.core.workspace import FileTarget
 from agentchat.tools.arguments import ToolArguments, ValueArguments
 from agentchat.tools.files import locate_existing, reads_path
 from agentchat.tools.format import (
@@ -82,6 +82,7 @@ def _search_lines(
             last = after
 
 
+RESTRICTED = "[Files that a rule of the user is about were skipped]"
 NAMED = 5
 """Secrets files that the notice names."""
 
@@ -106,7 +107,7 @@ async def run(arguments: GrepArguments, context: ToolContext) -> ToolOutput:
     target, kind = await locate_existing(arguments.path or ".", context)
     if kind == "other":
         raise ToolError(f"Path is a device, socket or pipe: {target.display_path}")
-    search = GrepSearch(arguments, target, kind == "file", context.workspace)
+    search = GrepSearch(arguments, target, kind == "file", context)
     await search.run()
     return search.result()
 
@@ -115,9 +116,10 @@ class GrepSearch:
     """One search: unsaved texts first, then the disk, then the list of skipped secrets files."""
 
     def __init__(
-        self, arguments: GrepArguments, target: FileTarget, is_file: bool, workspace: Workspace
+        self, arguments: GrepArguments, target: FileTarget, is_file: bool, context: ToolContext
     ) -> None:
-        self._workspace = workspace
+        self._workspace = context.workspace
+        self._is_restricted = context.is_restricted
         self._target = target
         self._folder = os.path.dirname(target.path) if is_file else target.path
         self._name = os.path.basename(target.path) if is_file else ""
@@ -125,6 +127,7 @@ class GrepSearch:
         self._matches_glob = matcher(arguments.glob or "*", self._prefix)
         self._collector = MatchCollector(arguments.limit or GREP_MATCHES)
         self._secrets: list[str] = []
+        self._restricted = 0
         self._unsaved: dict[str, bytes] = {}
         self._query = Query(
             pattern=arguments.pattern,
@@ -200,7 +203,11 @@ class GrepSearch:
         if self._name:
             return name == self._name
         is_plain = not self._is_secret(name) and ".git" not in name.split("/")
-        return is_plain and self._matches_glob(name)
+        if not is_plain or not self._matches_glob(name):
+            return False
+        is_restricted = self._is_restricted(self._display_path(name))
+        self._restricted += is_restricted
+        return not is_restricted
 
     def _is_secret(self, name: str) -> bool:
         root = self._workspace.root.rstrip("/") + "/"
@@ -220,6 +227,8 @@ class GrepSearch:
             )
         if self._secrets:
             notices.append(skipped_notice([self._display_path(name) for name in self._secrets]))
+        if self._restricted:
+            notices.append(RESTRICTED)
         text = "\n".join(text for text, _ in lines) or "No matches found"
         details: dict[str, Any] = {"matches": self._collector.matches}
         if self._collector.full:

@@ -23,8 +23,8 @@ class Ledger(Protocol):
         """Return what all chats used today."""
 
 
-class Accounts:
-    """The accounts of one chat.
+class SpendingRecorder:
+    """Counts what the requests of one chat use.
 
     Args:
         ledger: None counts this chat only.

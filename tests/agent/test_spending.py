@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentchat.agent.accounts import Accounts
+from agentchat.agent.spending import SpendingRecorder
 from agentchat.core.messages import Reply, Usage
 from agentchat.core.spending import Budget, Totals
 from tests.agent.scene import KeptScreen
@@ -34,11 +34,11 @@ def reply(usage: Usage | None, **more: str) -> Reply:
 
 def test_a_day_has_what_other_chats_used_too() -> None:
     chat, ledger = a_chat(), SharedLedger()
-    accounts = Accounts(chat, KeptScreen(), ledger)
-    accounts.refresh()
+    recorder = SpendingRecorder(chat, KeptScreen(), ledger)
+    recorder.refresh()
     assert chat.spending.day.cost == 0.5
-    accounts.add(reply(PRICED))
-    accounts.add(reply(None))
+    recorder.add(reply(PRICED))
+    recorder.add(reply(None))
     spending = chat.spending
     assert (spending.turn.cost, spending.chat.cost, spending.day.cost) == (0.5, 0.5, 1.0)
     assert ledger.models == ["m"]
@@ -57,10 +57,10 @@ def test_a_day_has_what_other_chats_used_too() -> None:
 )
 def test_what_a_budget_cannot_count_is_said_once(one: Reply, notes: list[str]) -> None:
     chat, screen = a_chat(), KeptScreen()
-    accounts = Accounts(chat, screen)
-    accounts.add(one)
+    recorder = SpendingRecorder(chat, screen)
+    recorder.add(one)
     assert screen.notes == []
     chat.budget = Budget(day=1.0)
-    accounts.add(one)
-    accounts.add(one)
+    recorder.add(one)
+    recorder.add(one)
     assert [text.partition(":")[0] for _, text in screen.notes] == notes
