@@ -121,6 +121,7 @@ local PARTS = {
   rules = 'Rules',
   mcp = 'MCP servers',
   sandbox = 'Sandbox',
+  commands = 'Commands',
   stage = 'Stage mode',
 }
 
@@ -182,6 +183,7 @@ function M.check()
   report_part(parts, 'mcp')
   report_part(parts, 'sandbox')
   report_part(parts, 'stage')
+  report_part(parts, 'commands')
 end
 
 return M

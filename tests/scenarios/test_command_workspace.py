@@ -51,9 +51,7 @@ def test_a_chat_reads_edits_and_runs_in_a_container(
     chat.send("count")
     assert "unshare" in chat.asked("edit").text
     chat.answer("a")
-    assert "/srv/sub" in chat.asked("bash").text
-    chat.answer("a")
-    chat.finished()
+    chat.finished()  # the command only reads
     assert (tmp_path / "inside" / "notes.txt").read_text() == "one\n2\nthree\n"
     assert "/srv/sub\none\n2\nthree" in model_server.requests[-1].said()
     editor.command(f"bwipeout! {chat.buffer}")

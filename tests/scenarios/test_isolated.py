@@ -40,9 +40,9 @@ def test_what_a_command_changed_asks_and_accepting_applies_that_very_result(
     )
     chat.send("go")
     shown = chat.asked("bash").text
-    assert "bash ran a command isolated: apply what it changed?" in shown
+    assert "bash ran isolated: apply its changes?" in shown
     assert "A stamp" in shown
-    assert "A always" in shown
+    assert "always" in shown
     assert not (workspace / "stamp").exists()
     chat.answer("a")
     chat.finished()
@@ -163,3 +163,74 @@ def test_with_none_every_command_asks_first(
     assert "0 · no dry run, no undo" in shown
     chat.answer("a")
     chat.finished()
+
+
+def test_long_output_is_kept_in_a_file_and_background_processes_are_told(
+    chat: Chat, model_server: ModelServer
+) -> None:
+    model_server.script(calls(bash("seq 200000; sleep 60 & sleep 61 &")), text("Done."))
+    chat.play("go")
+    result = model_server.requests[-1].result
+    assert "2 background processes were ended." in result
+    stored = result.partition("full output: ")[2].partition(" ...]")[0]
+    assert Path(stored).read_text().endswith("\n200000\n")
+
+
+def test_ignored_files_stay_on_the_overlay_and_never_reach_the_project(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    (workspace / ".gitignore").write_text("build/\n")
+    model_server.script(
+        calls(bash("git init -q .")),
+        calls(bash("mkdir build; echo 1 > build/a; echo 2 > build/b")),
+        calls(bash("cat build/a")),
+        text("Done."),
+    )
+    chat.send("go")
+    assert ".git" in chat.asked("bash").text
+    chat.answer("a")
+    chat.finished()
+    _, second, third = model_server.requests[-1].results.values()
+    assert "Kept on the overlay: 2 ignored files (build/)." in second
+    assert third == "1"
+    assert not (workspace / "build").exists()
+    assert (workspace / ".git/HEAD").exists()
+
+
+def test_a_command_whose_files_moved_meanwhile_runs_and_asks_again(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(bash("sed -i s/one/1/ notes.txt")), text("Done."))
+    chat.send("go")
+    chat.asked("bash")
+    (workspace / "notes.txt").write_text("one and only\n")
+    chat.answer("a")
+    assert "1 and only" in chat.asked("bash").text
+    assert (workspace / "notes.txt").read_text() == "one and only\n"
+    chat.answer("a")
+    chat.finished()
+    assert (workspace / "notes.txt").read_text() == "1 and only\n"
+
+
+def test_a_timeout_after_changes_is_told_and_the_changes_ask(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(bash("echo x > new; sleep 60", timeout=1)), text("Done."))
+    chat.send("go")
+    shown = chat.asked("bash").text
+    assert "Command timed out after 1 seconds" in shown
+    assert "A new" in shown
+    chat.answer("a")
+    chat.finished()
+    assert (workspace / "new").exists()
+    assert "Command timed out after 1 seconds" in model_server.requests[-1].result
+
+
+def test_a_rule_after_an_isolated_run_says_isolated(chat: Chat, model_server: ModelServer) -> None:
+    model_server.script(calls(bash("touch new")), text("Done."))
+    chat.send("go")
+    chat.asked("bash")
+    chat.focus()
+    chat.editor.keys("ga")
+    chat.editor.keys("R")
+    chat.editor.wait_screen("isolated")

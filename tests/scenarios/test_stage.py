@@ -266,6 +266,7 @@ def test_where_no_overlay_works_the_mode_is_refused_with_the_reason(
     assert chat.status()["mode"] == "ask"
 
 
+@pytest.mark.asks_first
 def test_a_command_is_tried_and_accepting_applies_that_very_result(
     chat: Chat, model_server: ModelServer, workspace: Path
 ) -> None:
@@ -273,14 +274,13 @@ def test_a_command_is_tried_and_accepting_applies_that_very_result(
     model_server.script(calls(bash(command)), text("Done."))
     chat.send("go")
     shown = chat.asked("bash").text
-    assert "t try" in shown
-    assert "2 · dry run" in shown
+    assert "t runs it isolated first" in shown
+    assert "0 · no dry run, no undo" in shown
     chat.answer("t")
     shown = chat.asked("bash").text
-    assert "bash ran a command on an overlay: apply what it did?" in shown
+    assert "2 · dry run" in shown
     assert "A stamp" in shown
     assert "M notes.txt" in shown
-    assert "A always" not in shown
     assert not (workspace / "stamp").exists()
     chat.answer("a")
     chat.finished()
@@ -295,6 +295,7 @@ def test_a_command_is_tried_and_accepting_applies_that_very_result(
     assert "not undoable" not in chat.text()
 
 
+@pytest.mark.asks_first
 def test_a_tried_command_that_is_rejected_leaves_nothing(
     chat: Chat, model_server: ModelServer, workspace: Path
 ) -> None:
@@ -319,15 +320,13 @@ def test_a_stage_rule_tries_the_commands_it_names_before_it_asks(
     start_editor: StartEditor, model_server: ModelServer, workspace: Path
 ) -> None:
     rule = {"action": "stage", "tool": "bash", "words": ["touch"]}
-    editor = start_editor({"rules": [rule]}, env=connected(model_server))
-    chat = Chat.open(editor)
+    settings = {"rules": [rule], "commands": {"unasked": "none"}}
+    chat = Chat.open(start_editor(settings, env=connected(model_server)))
     model_server.script(calls(bash("touch new")), calls(bash("touch a; rm b")), text("Done."))
     chat.send("go")
-    shown = chat.asked("bash").text
-    assert "A new" in shown
-    assert "rule: stage" in shown
+    assert "A new" in chat.asked("bash").text
     chat.answer("a")
-    assert "t try" in chat.asked("bash").text
+    assert "t runs it isolated first" in chat.asked("bash").text.replace("\n", " ")
     assert (workspace / "new").exists()
     chat.answer("c")
     chat.finished("cancelled")

@@ -153,6 +153,7 @@ def streaming(editor: Editor, server: ModelServer) -> None:
 
 def command(editor: Editor, server: ModelServer) -> None:
     """The approval of a shell command, the first of two."""
+    editor.lua("require('agentchat').setup({ commands = { unasked = 'none' } })")
     chat = Chat.open(editor)
     run = call("bash", {"command": "python -m pytest -q test_greet.py && git status --short"})
     server.script(
@@ -265,14 +266,12 @@ def stage(editor: Editor, server: ModelServer) -> None:
 
 
 def tried(editor: Editor, server: ModelServer) -> None:
-    """A command that ran on an overlay: its output, and what it did to files."""
+    """A command that ran isolated: its output, and what it changed."""
     editor.lua("require('agentchat').setup({ ui = { prompt_delay_ms = 0 } })")
     chat = Chat.open(editor)
     command = "sed -i s/Hello/Welcome/ src/greet.py && echo 'renamed in 1 file'"
     server.script(calls(call("bash", {"command": command}), usage=USAGE), text("Done."))
     chat.send("Say welcome.")
-    chat.asked("bash")
-    chat.answer("t")
     chat.asked("bash")
     editor.screen()
 

@@ -261,7 +261,8 @@ def call_title(tool: Tool | None, call: CallDelta | ToolCall, *, is_partial: boo
 
 def result_block(result: ToolResult) -> ToolBlock:
     """Return the block of a call that has ended."""
-    is_isolated = bool((result.details or {}).get(ISOLATED))
+    details = result.details
+    is_isolated = isinstance(details, Mapping) and bool(details.get(ISOLATED))
     block = ToolBlock(state=_STATES[result.status], tag=ISOLATED if is_isolated else None)
     if result.diff:
         block = replace(block, diff=result.diff.split("\n"), counts=result.counts)

@@ -15,6 +15,7 @@ from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.app.settings import Settings, read_settings
 from agentchat.app.workspaces import OVERLAYS
 from agentchat.core.errors import Unreachable, UserError
+from agentchat.core.permissions.isolation import Unasked
 from agentchat.core.text import escape_hidden_characters
 from agentchat.core.workspace import SandboxSetting
 from agentchat.models.offline import OfflineModel
@@ -30,6 +31,9 @@ from agentchat.workspace.process.sandbox import AUTO, IMPOSSIBLE, OFF, Sandbox
 
 Line = tuple[str, str]
 """A level (``ok``, ``info``, ``warn`` or ``error``) and a text for the user."""
+
+
+READERS = "commands that only read run without a question, others ask"
 
 
 def main(given: str) -> None:
@@ -48,8 +52,9 @@ def main(given: str) -> None:
         "rules": list(rule_lines(settings, request)),
         "mcp": list(mcp_lines(settings, request)),
         "sandbox": [sandbox_line(request["root"], settings.sandbox)],
-        "stage": [asyncio.run(stage_line(request["root"], Path(request["state"])))],
     }
+    parts["stage"] = [asyncio.run(stage_line(request["root"], Path(request["state"])))]
+    parts["commands"] = [commands_line(settings.unasked, parts["stage"][0])]
     json.dump(parts, sys.stdout)
 
 
@@ -132,6 +137,17 @@ def sandbox_line(root: str, mode: SandboxSetting) -> Line:
     if effect == IMPOSSIBLE:
         return "error", effect
     return ("ok", f"{mode}: a command {effect}") if effect else ("warn", f"{mode}: none works here")
+
+
+def commands_line(unasked: Unasked, stage: Line) -> Line:
+    """Return which commands run without a question, and why; ``stage``: whether overlays work."""
+    if unasked == "none":
+        return "info", 'every command asks (commands.unasked = "none")'
+    if unasked == "readers":
+        return "info", f'{READERS} (commands.unasked = "readers")'
+    if stage[0] == "ok":
+        return "ok", "commands run isolated without a question; what they changed asks"
+    return "warn", f"{READERS}: they cannot run isolated. {stage[1]}"
 
 
 async def stage_line(root: str, state: Path) -> Line:

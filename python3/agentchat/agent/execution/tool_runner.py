@@ -164,6 +164,11 @@ class ToolRunner:
             return "", replace(result, text=text, is_error=True)
         return STAGED if any(not change.is_standing for change in staged) else "", result
 
+    def warm_up(self) -> None:
+        """Start what runs commands isolated, if the next one may need it."""
+        if self._isolation is not None and self._policy.isolates:
+            self._isolation.warm_up()
+
     async def run_isolated(self, ready: ReadyCall, *, shown: bool = True) -> IsolatedCall:
         """Run a command on an overlay of its own, and return what it did.
 

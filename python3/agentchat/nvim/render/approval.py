@@ -202,7 +202,7 @@ def _similar_calls(request: ApprovalRequest) -> dict[str, list[str]]:
 def _describe_scope(scope: Scope) -> str:
     """Return what *always* covers; a command itself is shown above."""
     if scope.key[0] == "command":
-        isolated = ", isolated: ordinary files it changes" * (scope.key[-1] == "isolated")
+        isolated = "; isolated, ordinary changes apply" * (scope.key[-1] == "isolated")
         return f"this very command in this directory{isolated}"
     return escape_line(scope.description)
 
@@ -223,7 +223,7 @@ def _title(request: ApprovalRequest) -> str:
     if request.preview is not None and request.preview.question:
         return request.preview.question
     if request.isolated is not None:
-        return f"{name} ran a command isolated: apply what it changed?"
+        return f"{name} ran isolated: apply its changes?"
     if request.decision.reason.kind in _OPENS:
         return f"{name} wants to run a command {_OPENS[request.decision.reason.kind]}"
     if request.target.command is not None:
