@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from agentchat.core.shell.parse import candidate_words
 from agentchat.core.shell.programs import INTERPRETERS, LAUNCHERS
-from agentchat.workspace.files.regular import read_regular
+from agentchat.workspace.process.regular import read_regular
 
 MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 """A larger script is compared by its times and size only."""

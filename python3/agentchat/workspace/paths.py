@@ -13,7 +13,7 @@ from agentchat.core.permissions.sensitive_paths import fold_name, is_protected, 
 from agentchat.core.text import mask_secrets
 from agentchat.core.workspace import FileTarget, Zone
 from agentchat.workspace.files.operation import read_attributes
-from agentchat.workspace.files.regular import read_regular
+from agentchat.workspace.process.regular import read_regular
 from agentchat.workspace.process.repository_places import repository_places
 
 _SPECIAL = re.compile(
