@@ -140,7 +140,7 @@ class ToolRunner:
                 ready, context, lambda: run_steps_safely(call.tool, call.arguments, context)
             )
         result = _with_change(result, changed or _staged_files(result, staged))
-        if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
+        if _status(result) is Status.SUCCESS and not ready.target.restores:
             await self._record_undo(call, result)
         heading, result = await self._stage(call, staged, result, in_overlay)
         answer = self.make_result(call.call.id, call.tool.name, result, heading)
