@@ -94,8 +94,8 @@ class RemoteTool:
         """Return the tool; another ``digest`` of its file makes it another tool."""
         spec, hooks = self.spec, self.spec.hooks
         undoable = "undo" in hooks
-        # Functions run in a worker, which no overlay confines.
-        only_commands = not (hooks or any(step is None for step in spec.steps))
+        # Functions run in a worker, which no overlay confines; each isolated command has its own.
+        only_commands = not hooks and len(spec.steps) == 1 and spec.steps[0] is not None
         return Tool(
             name=spec.name,
             description=spec.description,

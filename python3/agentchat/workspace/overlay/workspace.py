@@ -127,7 +127,7 @@ class OverlayWorkspace(RemoteWorkspace):
         if ended.stopped:
             advice = FREE if ended.stopped == "quota" else ""
             raise ToolError(limits.explain(ended.stopped) + advice)
-        return ended.result
+        return replace(ended.result, ended=ended.ended)
 
     async def sync(self) -> None:
         """Write the texts of unsaved buffers into the overlay, unless the agent changed the file.
