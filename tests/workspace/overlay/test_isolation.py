@@ -60,13 +60,15 @@ class Isolated:
         return run.result.head.decode()
 
 
-def open_isolated(project: Path, state: Path, home: Path, **more: object) -> Isolated:
+def open_isolated(
+    project: Path, state: Path, home: Path, path: str = os.environ["PATH"], **more: object
+) -> Isolated:
     workspace = UnsavedWorkspace(str(project))
     isolation = Isolation(
         workspace,
         OverlayFolder(state / "chat"),
         hidden=(str(state),),
-        variables={**os.environ, "HOME": str(home)},
+        variables={**os.environ, "HOME": str(home), "PATH": path},
         **more,  # type: ignore[arg-type]
     )
     return Isolated(project, state, workspace, isolation)
@@ -278,6 +280,18 @@ async def test_secrets_of_the_project_cannot_be_opened_also_new_ones(isolated: I
     assert b"Permission denied" in run.result.head
     assert run.result.code == 1
     assert names(await isolated.run("rm -f .env; echo x > .env")) == {}
+
+
+async def test_git_takes_a_secret_that_it_knows_for_unchanged(isolated: Isolated) -> None:
+    key = isolated.project / "test.key"
+    key.write_text("sesame\n")
+    os.utime(key, (1, 1))  # git reads files that are as new as its index
+    begin_repository(isolated.project)
+    run = await isolated.run("git status --short; git diff; git add -A; git commit -am 2")
+    assert names(run) == {}
+    assert run.result.head == b"On branch main\nnothing to commit, working tree clean\n"
+    changed = await isolated.run("echo x > new; git add -A; git commit -qm 2; git show --stat")
+    assert b"1 file changed" in changed.result.head
 
 
 async def test_a_secret_that_a_command_makes_is_a_change(isolated: Isolated) -> None:

@@ -15,6 +15,8 @@ from agentchat.core.workspace import FileTarget, Zone
 
 SAVED_FILES = "files"
 """The checkpoint that consists of files in the journal."""
+CONFIRMATION = "confirmation "
+"""Begins the name of a checkpoint that is only confirmed: it restores nothing."""
 CUSTOM = "custom"
 """The permission class of a custom tool that declares none."""
 
@@ -73,6 +75,11 @@ class CallTarget:
     """The files to save before a call that needs a checkpoint, if it affects nothing else."""
     checkpoint: str = ""
     """What makes the checkpoint before the call, if it needs one."""
+
+    @property
+    def restores(self) -> bool:
+        """Whether the checkpoint before the call can be restored."""
+        return bool(self.checkpoint) and not self.checkpoint.startswith(CONFIRMATION)
 
     @property
     def unusual(self) -> tuple[FileTarget, ...]:

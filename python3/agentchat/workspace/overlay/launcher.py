@@ -100,8 +100,8 @@ class OverlayLauncher:
             "root": self.root,
             "top": str(self.folder.path / "top"),
             "size": self.limits.temporary,
-            "mask": str(self.folder.path / "empty"),
-            "mounts": [*list_mounts(sight), stage, *list_hidden(sight)],
+            "masks": str(self.folder.masks),
+            "mounts": [*list_mounts(sight), stage, *self.folder.hide(list_hidden(sight))],
         }
 
     def explain_missing(self, error: OSError) -> str:
