@@ -56,6 +56,7 @@ end
 function M.set_up_window(chat)
   local win = api.nvim_get_current_win()
   window.set_options(win)
+  vim.w[win].agentchat_buf = chat.buf
   folds.restore(win, messages.folds(chat))
 end
 
