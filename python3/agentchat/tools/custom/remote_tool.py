@@ -149,8 +149,8 @@ class RemoteTool:
         declared = {"permission_class": CUSTOM, **spec.metadata}
         if declared["permission_class"] == "readonly":
             declared["read_only"] = True
-        # Functions run in a worker, which no overlay confines.
-        only_commands = not (spec.hooks or any(step is None for step in spec.steps))
+        # Functions run in a worker, which no overlay confines; each isolated command has its own.
+        only_commands = not spec.hooks and len(spec.steps) == 1 and spec.steps[0] is not None
         return Metadata(
             aliases=spec.aliases, confined=only_commands, runs_commands=only_commands, **declared
         )

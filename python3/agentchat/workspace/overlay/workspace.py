@@ -127,7 +127,7 @@ class OverlayWorkspace(RemoteWorkspace):
         if ended.stopped:
             advice = FREE if ended.stopped == "quota" else ""
             raise ToolError(limits.explain(ended.stopped) + advice)
-        return ended.result
+        return replace(ended.result, ended=ended.ended)
 
     def _hide_secrets(self) -> list[tuple[str, str, str]]:
         return self._overlay.folder.hide(self._secrets.find())
