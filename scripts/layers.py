@@ -27,6 +27,7 @@ LEVELS = (
     "core/context",
     "core/permissions",
     "core/turn",
+    "disk",
     "rpc",
     "models/response",
     "models/protocols",

@@ -12,18 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentchat.core.errors import UserError
+from agentchat.core.limits import KIB
 from agentchat.core.permissions.policy import MODES
+from agentchat.disk.regular import read_regular
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 MOST_PROBLEMS = 5
+LARGEST = 1024 * KIB
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
-    """Return the settings in a file; raises UserError that names what is wrong."""
+    """Return the settings in a file; raises OSError, or UserError that names what is wrong."""
+    data = read_regular(path, LARGEST + 1)
+    if len(data) > LARGEST:
+        raise UserError(f"{path} is larger than {LARGEST // KIB} KiB.")
     try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
+        settings = json.loads(data)
     except ValueError as error:
         raise UserError(f"{path} is not valid JSON: {error}.") from error
     if not isinstance(settings, dict):

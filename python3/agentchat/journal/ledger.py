@@ -11,8 +11,11 @@ from pathlib import Path
 
 from agentchat.core.messages import Usage
 from agentchat.core.spending import Totals
+from agentchat.disk.regular import read_regular
 
 FOLDER = "usage"
+LARGEST = 64 * 1024 * 1024
+"""Bytes that are read at once; the next look goes on behind them."""
 COUNTS = (
     "prompt_tokens",
     "completion_tokens",
@@ -20,6 +23,9 @@ COUNTS = (
     "cache_read_tokens",
     "cache_write_tokens",
 )
+
+APPENDING = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
+"""A pipe in the place of the file fails at once, in place of waiting for a reader."""
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +51,7 @@ class UsageLedger:
         line = json.dumps({"chat": chat, "model": model, **counts}) + "\n"
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            file = os.open(self._path(), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            file = os.open(self._path(), APPENDING, 0o600)
             try:
                 os.write(file, line.encode())
             finally:
@@ -59,9 +65,7 @@ class UsageLedger:
         if path.stem != self._day:
             self._day, self._read, self._totals = path.stem, 0, Totals()
         try:
-            with path.open("rb") as file:
-                file.seek(self._read)
-                new = file.read()
+            new = read_regular(path, LARGEST, self._read)
         except OSError:  # nothing was used yet
             return self._totals
         whole = new[: new.rfind(b"\n") + 1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgpack
@@ -20,6 +19,7 @@ from agentchat.core.frozen import frozen
 from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult, Usage
 from agentchat.core.spending import Totals, format_cost
 from agentchat.core.tools.todo import BOXES, TodoItem
+from agentchat.disk.regular import open_regular
 from agentchat.journal.codec import CONTENT_KIND, from_fields
 from agentchat.journal.records import (
     CallFinished,
@@ -55,7 +55,7 @@ class Scan:
 
 def read_records(path: str | os.PathLike[str]) -> Iterator[Record]:
     """Yield the records of a journal, up to the first incomplete or damaged one."""
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         for plain, _ in _read_maps(file):
             yield from_fields(plain)
 
@@ -65,7 +65,7 @@ def scan(path: str | os.PathLike[str]) -> Scan:
     end = 0
     records: list[Record] = []
     contents: set[str] = set()
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         for plain, offset in _read_maps(file):
             end = offset
             if plain["kind"] == CONTENT_KIND:

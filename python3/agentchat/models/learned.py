@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.core.frozen import frozen
+from agentchat.disk.regular import read_regular
 from agentchat.models.protocols.options import PROTOCOL_NAMES, ProtocolName
 
 FILE = "servers.json"
 SECONDS = 7 * 24 * 3600.0
+LARGEST = 8 * 1024 * 1024
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +132,7 @@ class ModelMemory:
 def _read(file: Path) -> dict[tuple[str, str], Learned]:
     """Return what the file says; a damaged file or entry counts as nothing."""
     try:
-        entries = json.loads(file.read_bytes())
+        entries = json.loads(read_regular(file, LARGEST))
     except (OSError, ValueError, RecursionError):
         return {}
     known = {}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from agentchat.core.frozen import frozen
+from agentchat.disk.regular import read_regular
 
 LARGEST = 1024 * 1024
 """The most bytes of a file."""
+
+LARGEST_DATABASE = 16 * LARGEST
 
 DIRECTORY = "directory"
 DENIED = "!"
@@ -38,12 +40,10 @@ class Source:
 
 def read_source(path: Path) -> Source:
     """Return a file with its content; raises OSError, also if it is no regular file."""
-    info = path.stat()
-    if not stat.S_ISREG(info.st_mode):
-        raise OSError("it is no ordinary file")
-    if info.st_size > LARGEST:
+    data = read_regular(path, LARGEST + 1)
+    if len(data) > LARGEST:
         raise OSError(f"it is larger than {LARGEST // 1024} KiB")
-    return Source(path, path.read_bytes())
+    return Source(path, data)
 
 
 def stamp(paths: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
@@ -63,10 +63,10 @@ def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
 def read_trust(database: Path) -> dict[str, str]:
     """Return Neovim's trust database: a hash, ``directory`` or ``!`` (denied) by real path."""
     try:
-        lines = database.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        data = read_regular(database, LARGEST_DATABASE)
     except OSError:
         return {}
-    pairs = (line.partition(" ") for line in lines)
+    pairs = (line.partition(" ") for line in os.fsdecode(data).splitlines())
     return {path: entry for entry, _, path in pairs if path}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from agentchat.core.shell.parse import candidate_words
 from agentchat.core.shell.programs import INTERPRETERS, LAUNCHERS
-from agentchat.workspace.process.regular import read_regular
+from agentchat.disk.regular import read_regular
 
 MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 """A larger script is compared by its times and size only."""
@@ -143,8 +143,7 @@ def _content(path: str) -> Iterator[str]:
         elif not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SCRIPT_BYTES:
             yield f"{path} {_times(path)}"
         else:
-            with open(path, "rb") as file:
-                yield f"{path} {_hash(file.read(MAX_SCRIPT_BYTES))}"
+            yield f"{path} {_hash(read_regular(path, MAX_SCRIPT_BYTES))}"
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:

@@ -12,8 +12,8 @@ from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import fold_name, is_protected, is_secret
 from agentchat.core.text import mask_secrets
 from agentchat.core.workspace import FileTarget, Zone
+from agentchat.disk.regular import read_regular
 from agentchat.workspace.files.operation import read_attributes
-from agentchat.workspace.process.regular import read_regular
 from agentchat.workspace.process.repository_places import repository_places
 
 _SPECIAL = re.compile(

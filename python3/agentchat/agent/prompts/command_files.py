@@ -23,6 +23,7 @@ from agentchat.core.prompts.command import (
 )
 from agentchat.core.prompts.markdown_file import FrontMatterError, MarkdownFile
 from agentchat.core.prompts.template import fill_template
+from agentchat.disk.regular import read_regular
 from agentchat.tools.custom.declaration.files import FileProblem
 from agentchat.tools.trust import stamp
 
@@ -73,8 +74,7 @@ def read_markdown(path: Path, root: Path | None) -> str:
     """
     if root is not None and Path(os.path.realpath(root)) not in path.resolve().parents:
         raise UserError("it is a link to a file outside of the project")
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
+    data = read_regular(path, LARGEST + 1)
     if len(data) > LARGEST:
         raise UserError(f"it is larger than {LARGEST // KIB} KiB")
     try:

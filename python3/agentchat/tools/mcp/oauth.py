@@ -29,9 +29,11 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl
 
 from agentchat.core.errors import ToolError
+from agentchat.disk.regular import read_regular
 
 LOGIN_SECONDS = 300.0
 CALLBACK = "/callback"
+LARGEST_FILE = 1024 * 1024
 DONE = "You are logged in. You can close this page and return to Neovim."
 
 ShowUrl = Callable[[str], Awaitable[None]]
@@ -47,7 +49,7 @@ class TokenFile:
     def read(self) -> dict[str, Any]:
         """Return the contents; empty if there are none."""
         try:
-            contents = json.loads(self._path.read_text(encoding="utf-8"))
+            contents = json.loads(read_regular(self._path, LARGEST_FILE))
         except (OSError, ValueError):
             return {}
         return contents if isinstance(contents, dict) else {}

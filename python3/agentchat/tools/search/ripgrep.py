@@ -42,16 +42,18 @@ class MatchCollector:
         self.matches = 0
         self.full = False
         self._lines: list[MatchedLine] = []
+        self._found: set[tuple[str, int]] = set()
 
     def add(self, line: MatchedLine) -> None:
         """Add a line, unless it is full."""
-        if self.full:
+        if self.full or (known := (line.path, line.number)) in self._found:
             return
         if line.start is not None:
             if self.matches == self.limit:
                 self.full = True
                 return
             self.matches += 1
+            self._found.add(known)
         self._lines.append(line)
 
     def lines(self) -> list[MatchedLine]:
@@ -85,6 +87,11 @@ def shorten_line(text: str, start: int) -> tuple[str, bool]:
 SEARCH_SECONDS = 60
 """Seconds after which a search is stopped."""
 
+PIPE_SECONDS = 1.0
+"""Seconds after which a search that has not ended is suspected to wait for a pipe."""
+
+IGNORE_FILES = frozenset({".gitignore", ".ignore", ".rgignore"})
+
 FILE_OPTIONS = ("--no-config", "--hidden", "--no-require-git", "--no-messages", "--glob=!.git")
 """Hidden files too, without ignored ones, and independent of the user's configuration."""
 
@@ -102,7 +109,7 @@ async def run(
     on_output: Callable[[bytes], None] | None = None,
     capture: int = 64 * 1024 * 1024,
 ) -> ProcessResult | None:
-    """Run ripgrep in a folder; return ``None`` if it is not installed.
+    """Run ripgrep in a folder; return ``None`` if it is not installed, or would wait for a pipe.
 
     Raises:
         ToolError: it took too long.
@@ -117,15 +124,66 @@ async def run(
             own=True,
         )
         try:
-            finished = await workspace.run(command, on_output)
+            finished = await _run_unless_stuck(command, folder, workspace, on_output)
         except ToolError:
             continue
+        if finished is None:
+            return None
         if finished.code is None:
             raise ToolError(
                 f"The search took more than {SEARCH_SECONDS} s. Narrow path or pattern."
             )
         return finished
     return None
+
+
+async def _run_unless_stuck(
+    command: Command,
+    folder: str,
+    workspace: Workspace,
+    on_output: Callable[[bytes], None] | None,
+) -> ProcessResult | None:
+    """Run a command; return ``None`` if it would wait for an ignore file that is a pipe."""
+    running = asyncio.ensure_future(workspace.run(command, on_output))
+    looking = asyncio.ensure_future(_find_pipe(folder, workspace))
+    try:
+        await asyncio.wait({running, looking}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done() or not await looking:
+            return await running
+        return None
+    finally:
+        for task in (running, looking):
+            task.cancel()
+        await asyncio.gather(running, looking, return_exceptions=True)
+
+
+async def _find_pipe(folder: str, workspace: Workspace) -> bool:
+    """Return whether an ignore file in, below or above a folder is none; slow searches only."""
+    await asyncio.sleep(PIPE_SECONDS)
+    above = folder
+    while True:
+        for name in (*IGNORE_FILES, ".git/info/exclude"):
+            if await workspace.kind(os.path.join(above, name)) == "other":
+                return True
+        if above == os.path.dirname(above):
+            break
+        above = os.path.dirname(above)
+    return await _has_pipe_below(folder, workspace)
+
+
+async def _has_pipe_below(folder: str, workspace: Workspace) -> bool:
+    waiting = [folder]
+    while waiting:
+        path = waiting.pop()
+        try:
+            entries = await workspace.list(path)
+        except OSError:
+            continue
+        if any(entry.kind == "other" and entry.name in IGNORE_FILES for entry in entries):
+            return True
+        inner = (os.path.join(path, entry.name) for entry in entries if entry.kind == "directory")
+        waiting += [path for path in inner if (await workspace.locate(path)).path == path]
+    return False
 
 
 async def list_files(

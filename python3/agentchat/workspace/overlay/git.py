@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import ToolError
+from agentchat.disk.regular import read_regular
 from agentchat.workspace.process import git
 from agentchat.workspace.process.programs import find_program
 
@@ -27,6 +28,7 @@ STATUS_BYTES = 40
 """What an entry of the index begins with: times, numbers and size of a file; and its mode."""
 
 HASH_BYTES = 20
+LARGEST_READ = 64 * 1024
 
 BASE = """\
 [safe]
@@ -164,8 +166,7 @@ def _is_repository(folder: str) -> bool:
 
 def _read(path: str) -> str:
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), errors="surrogateescape") as file:
-            return file.read(64 * 1024).strip()
+        return os.fsdecode(read_regular(path, LARGEST_READ)).strip()
     except OSError:
         return ""
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
-from agentchat.workspace.process.regular import read_regular
+from agentchat.disk.regular import read_regular
 
 QUESTION_SECONDS = 5.0
 LARGEST_EXCLUDE = 1024 * 1024

@@ -14,6 +14,7 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import NO_STORE
+from agentchat.disk.regular import read_regular
 from agentchat.tools.custom.declaration.spec import NO_OUTPUT
 
 MOST_IMAGES = 8
@@ -222,8 +223,7 @@ def _image(image: Any, name: str) -> bytes:
     if isinstance(image, (bytes, bytearray)):
         return bytes(image)
     try:
-        with open(image, "rb") as file:
-            return file.read(LARGEST_IMAGE)
+        return read_regular(image, LARGEST_IMAGE)
     except (OSError, TypeError) as error:
         raise ToolError(f"{name} returned an image that cannot be read: {error}") from error
 
