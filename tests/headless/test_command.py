@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -272,6 +273,41 @@ def test_ctrl_c_stops_the_turn_and_its_command(home: Home, model_server: ModelSe
     assert process.wait(timeout=20) == 130
     assert process.stderr is not None
     assert "Stopped by you." in process.stderr.read()
+    for stream in (process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda each: each.name)
+@pytest.mark.parametrize("blocked", [False, True], ids=["command", "blocked loop"])
+def test_a_signal_ends_a_turn_that_hangs(
+    home: Home, model_server: ModelServer, number: signal.Signals, blocked: bool
+) -> None:
+    command = "trap '' TERM INT; touch begun; while true; do sleep 60; done"
+    model_server.script(calls(call("bash", {"command": command, "direct": True}, "c1")))
+    settings = home.folder / "allow.json"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text(json.dumps({"rules": [{"action": "allow", "tool": "bash"}]}))
+    wanted = ["-m", "agentchat", "--mode", "yolo", "--settings", str(settings), "wait"]
+    if blocked:
+        # What no code of ours does: a call in the loop that never returns.
+        code = (
+            "import sys, pathlib, time\n"
+            "import agentchat.agent.session as s, agentchat.headless.command as c\n"
+            "def send(*_, **__):\n    pathlib.Path('begun').touch()\n    time.sleep(600)\n"
+            "s.Session.send = send\n"
+            "sys.exit(c.main(['wait']))"
+        )
+        wanted = ["-c", code]
+    process = home.start(*wanted)
+    assert process.stdin is not None
+    process.stdin.close()
+    while not (home.project / "begun").exists():
+        assert process.poll() is None, process.communicate()
+    os.kill(process.pid, number)
+    began = time.monotonic()
+    assert process.wait(timeout=20) == 130
+    assert time.monotonic() - began < 6
     for stream in (process.stdout, process.stderr):
         assert stream is not None
         stream.close()

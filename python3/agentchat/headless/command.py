@@ -16,8 +16,9 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -35,6 +36,8 @@ from agentchat.journal.file import journal_path
 
 DONE, FAILED, NO_MODEL, ALL_DENIED, STOPPED = 0, 1, 2, 3, 130
 STDIN = "-"
+STOP_SECONDS = 1.5
+"""Time that a stopped turn has to end by itself; the watchdog ends its commands in any case."""
 OFFLINE_ANSWERED = (
     "No model is configured, so the offline planner answered. Set one, see :help agentchat-models, "
     "or ask for it with --model offline."
@@ -108,9 +111,7 @@ async def _play(
 ) -> int:
     for problem in settings.problems:
         view.notify("warn", problem)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, chat.session.stop)
+    _stop_on_signals(chat.session.stop)
     view.on_closed = chat.session.stop
     chat.session.send(prompt.text, data=prompt.data)
     await chat.session.idle()
@@ -129,6 +130,23 @@ async def _play(
         }
     )
     return _exit_code(reason, chat, view)
+
+
+def _stop_on_signals(stop: Callable[[], None]) -> None:
+    """Stop the turn at Ctrl-C or SIGTERM, and end the process soon after, also if it hangs.
+
+    asyncio's own handlers would wait for the loop, which something may block.
+    """
+    loop = asyncio.get_running_loop()
+
+    def handle(*_: object) -> None:
+        end = threading.Timer(STOP_SECONDS, os._exit, (STOPPED,))
+        end.daemon = True
+        end.start()
+        loop.call_soon_threadsafe(stop)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
 
 
 def _exit_code(reason: str, chat: UnattendedChat, view: PrintingView) -> int:
