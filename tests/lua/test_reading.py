@@ -192,3 +192,36 @@ def test_links_lead_to_files_and_addresses(drawn: Drawn) -> None:
     drawn.editor.command(str(drawn.row("the docs")))
     drawn.editor.keys("f[;l")
     assert drawn.editor.lua("return vim.ui._get_urls()") == ["https://example.org/a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[https://bank.example/login](https://evil.example/login)", "evil.example"),
+        ("[bank.example](https://evil.example)", "evil.example"),
+        ("[www.bank.example](https://bank.example@evil.example:8080/x)", "evil.example"),
+        ("[bank.example/a](https://evil.example\\\\@bank.example/a)", "evil.example"),
+        ("[the bank, https://bank.example](//evil.example)", "evil.example"),
+        ("[**bank.example**](http://bank.example.evil.example)", "bank.example.evil.example"),
+        ("[bank.example](file:///etc/passwd)", "file:"),
+        ("[https://bank.example](https://www.bank.example:443/x)", ""),
+        ("[the bank](https://bank.example)", ""),
+        ("[a@bank.example](mailto:a@bank.example)", ""),
+        ("[shop.py](src/shop.py#L3)", ""),
+    ],
+)
+def test_a_link_whose_text_names_another_host_tells_where_it_leads(
+    drawn: Drawn, text: str, told: str
+) -> None:
+    drawn.say(f"See {text} or [the docs](https://example.org/a).")
+    drawn.editor.wait(lambda: drawn.groups("the docs"), why="links")
+    assert (
+        drawn.editor.lua(
+            "local found, all = {}, { details = true } "
+            "for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, all)) do "
+            "  for _, part in ipairs(mark[4].virt_text or {}) do "
+            "    found[#found + 1] = part[1]:match(' → (.*)') end end "
+            "return table.concat(found, '|')"
+        )
+        == told
+    )

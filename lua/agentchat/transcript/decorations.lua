@@ -6,6 +6,7 @@
 ---     4:9:conceal=          hides them; `conceal=•` shows that character in their place
 ---     4:9:show=<            the same, in the colour of text
 ---     4:9:url=https://…     says where they lead
+---     9:9:leads=evil.example  says where a link leads whose text names another place
 ---     9:9:pad=3             draws three blanks before byte 9; `pad=3─` draws that character
 ---     9:9:rule=1            draws a line from byte 9 to the edge of the window, after one blank
 ---     0:0:fold=             hides the whole line
@@ -45,6 +46,9 @@ function M.replace(first, last, character)
 end
 
 function M.url(first, last, url) return ('%d:%d:url=%s'):format(first, last, url) end
+
+---@param place string where the link before it leads, without blanks
+function M.leads(column, place) return ('%d:%d:leads=%s'):format(column, column, place) end
 
 ---@param cells integer
 ---@param character? string default: a blank
@@ -95,6 +99,9 @@ local KINDS = {
   conceal = function(value) return { conceal = value, hl_group = value ~= '' and RULE or nil } end,
   show = function(value) return { conceal = value, hl_group = 'Normal' } end,
   url = function(value) return { url = value } end,
+  leads = function(value)
+    return { virt_text = { { ' → ' .. value, 'AgentChatWarning' } }, virt_text_pos = 'inline' }
+  end,
   pad = function(value)
     local cells, character = value:match('^(%d+)(.*)$')
     local text = (character == '' and ' ' or character):rep(tonumber(cells))

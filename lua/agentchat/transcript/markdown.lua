@@ -1,5 +1,6 @@
 --- Decorations of Markdown and of the languages in its blocks of code, by Tree-sitter.
 local decorations = require('agentchat.transcript.decorations')
+local links = require('agentchat.transcript.links')
 
 local M = {}
 
@@ -79,7 +80,13 @@ end
 function SHAPES.link_text(node, text, first, last)
   for other in node:parent():iter_children() do
     local url = other:type() == 'link_destination' and vim.treesitter.get_node_text(other, text)
-    if url and not url:find('%s') then return decorations.url(first, last, url) end
+    if url and not url:find('%s') then
+      local link = decorations.url(first, last, url)
+      local place = links.another_place(vim.treesitter.get_node_text(node, text), url)
+      local row, _, last_row, last_column = node:parent():range()
+      if not place or row ~= last_row then return link end
+      return link .. ' ' .. decorations.leads(last_column, place)
+    end
   end
 end
 
