@@ -30,6 +30,7 @@ from agentchat.tools.custom.registry import (
     ToolSource,
 )
 from agentchat.tools.format import count_summary
+from agentchat.tools.mcp.definition import ambiguous_names
 from agentchat.tools.mcp.prompts import ServerPrompts
 from agentchat.tools.mcp.registry import ServerRegistry
 from agentchat.tools.mcp.servers import McpServer
@@ -215,7 +216,13 @@ class ToolSources:
             if name not in files.servers or files.servers[name].server is not server:
                 seen = files.servers[name].approved if name in files.servers else {}
                 files.servers[name] = ServerTools(server, seen)
-        return [files.servers[name] for name in project.servers]
+        found = [files.servers[name] for name in project.servers]
+        ambiguous = ambiguous_names(tools.server.tools for tools in found)
+        for name in sorted(ambiguous):
+            self._notify_once(f"several MCP servers have a tool {name}: none of them is used")
+        for tools in found:
+            tools.ambiguous = ambiguous
+        return found
 
     def reload(self, *, all_files: bool) -> None:
         """Load the files that changed, or all of them and report how many."""

@@ -10,6 +10,7 @@ from agentchat.tools.mcp.definition import (
     LONGEST_DESCRIPTION,
     LONGEST_NAME,
     ToolDefinition,
+    ambiguous_names,
     differences,
     read_definitions,
 )
@@ -72,6 +73,17 @@ def test_a_tool_that_cannot_be_used_is_left_out_and_the_others_stay(
     tools, problems = read({"name": "bad", **definition}, {"name": "good"})
     assert [tool.tool for tool in tools] == ["good"]
     assert problems == (f'the tool "bad" was left out: {problem}',)
+
+
+def test_no_order_decides_whose_a_name_is() -> None:
+    items = [{"name": "a.b"}, {"name": "a_b"}, {"name": "c"}]
+    for ordered in (items, items[::-1]):
+        tools, problems = read(*ordered)
+        assert [tool.tool for tool in tools] == ["c"]
+        assert len(problems) == 2
+    one, _ = read_definitions("a_", [{"name": "x"}, {"name": "y"}])
+    other, _ = read_definitions("a", [{"name": "_x"}, {"name": "z"}])
+    assert ambiguous_names([one, other]) == ambiguous_names([other, one]) == {"a___x"}
 
 
 def test_a_schema_that_refers_to_itself_is_taken_as_it_is() -> None:

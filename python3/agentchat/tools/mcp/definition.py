@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -87,6 +88,8 @@ def read_definitions(
     """Return the definitions of a server's tools, and a line for each that cannot be used."""
     found: dict[str, ToolDefinition] = {}
     problems = []
+    names = {str(item.get("name") or "") for item in tools}
+    named = Counter(safe_name(server, each) for each in names)
     for item in tools[:MOST_TOOLS]:
         tool = str(item.get("name") or "")
         shown = escape_hidden_characters(clip(tool, 60))
@@ -96,6 +99,8 @@ def read_definitions(
             problems.append("a tool without a name was left out")
         elif name in found:
             problems.append(f'a second tool "{shown}" was left out')
+        elif named[name] > 1:
+            problems.append(f'the tool "{shown}" was left out: {named[name]} tools are {name}')
         elif problem := _task_problem(item) or _schema_problem(schema):
             problems.append(f'the tool "{shown}" was left out: {problem}')
         else:
@@ -158,6 +163,15 @@ def _children(value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list) else ()
+
+
+def ambiguous_names(servers: Iterable[Sequence[ToolDefinition]]) -> frozenset[str]:
+    """Return the names that tools of several servers have, as of ``a_`` and ``_b`` of ``a``.
+
+    None of them is used: which one came first must not decide whose tool a name is.
+    """
+    named = Counter(tool.name for tools in servers for tool in tools)
+    return frozenset(name for name, number in named.items() if number > 1)
 
 
 def differences(old: ToolDefinition, new: ToolDefinition) -> str:

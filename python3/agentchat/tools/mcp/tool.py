@@ -132,6 +132,13 @@ class ServerTools:
 
     server: McpServer
     approved: Approved = field(default_factory=dict)
+    ambiguous: frozenset[str] = frozenset()
+    """Names that tools of other servers have, too, see ``ambiguous_names``."""
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """The tools of the server that can be told from those of others."""
+        return tuple(each for each in self.server.tools if each.name not in self.ambiguous)
 
     @property
     def path(self) -> Path:
@@ -141,12 +148,12 @@ class ServerTools:
     @property
     def lines(self) -> tuple[int, ...]:
         """A place for each tool, which none has."""
-        return (0,) * len(self.server.tools)
+        return (0,) * len(self.definitions)
 
     @property
     def groups(self) -> tuple[Group, ...]:
         """The group of the server."""
-        names = tuple(definition.name for definition in self.server.tools)
+        names = tuple(definition.name for definition in self.definitions)
         instructions = self.server.about.get("instructions") or ""
         prompt = f"The MCP server {self.server.name} says of its tools:\n{instructions}"
         return (
@@ -160,5 +167,4 @@ class ServerTools:
 
     def tools(self, cwd: str, chat: str = "") -> list[Tool]:
         """Return the tools for a chat."""
-        definitions = self.server.tools
-        return [McpTool(self.server, each, self.approved).tool() for each in definitions]
+        return [McpTool(self.server, each, self.approved).tool() for each in self.definitions]
