@@ -19,6 +19,7 @@ local api = vim.api
 ---@field multi boolean
 ---@field open boolean the user may write another answer
 ---@field optional boolean the answer may be none of them
+---@field by_model boolean the model asks
 
 ---@class (exact) agentchat.Questions
 ---@field chat string
@@ -68,12 +69,22 @@ end
 
 local function current(questions) return questions.list[#questions.answers + 1] end
 
-local function prompt_of(questions)
+--- Who asks: a question of the model must not pass for one of Neovim or of this plugin.
+local function asker(questions)
+  if not current(questions).by_model then return '' end
+  local chat = registry.get(questions.chat)
+  local model = chat and chat.status.model or ''
+  return (model ~= '' and line(model) or 'the model') .. ' asks: '
+end
+
+local function question_of(questions)
   local now, number = current(questions), #questions.answers + 1
   local header = now.header ~= '' and line(now.header) .. ': ' or ''
   local place = #questions.list > 1 and (' (%d of %d)'):format(number, #questions.list) or ''
   return header .. line(now.question) .. place
 end
+
+local function prompt_of(questions) return asker(questions) .. question_of(questions) end
 
 --- Opens a dialog; the one answer it gives goes to `answered`, if it is still the newest.
 local function open_dialog(questions, dialog, answered)
@@ -199,7 +210,7 @@ local function notify_user(questions)
   local chat = registry.get(questions.chat)
   if questions.notified or not chat or api.nvim_get_current_buf() == chat.buf then return end
   questions.notified = true
-  local text = ('the agent asks: %s Go to its chat to answer.'):format(prompt_of(questions))
+  local text = ('the agent asks: %s Go to its chat to answer.'):format(question_of(questions))
   attention.report(chat, 'question', text, false)
 end
 

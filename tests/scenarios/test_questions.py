@@ -76,13 +76,13 @@ def test_questions_are_put_one_after_the_other(
     model_server.script(calls(asks(*BOTH)), text("ok"))
     chat.send("paint it")
     shown = dialogs.next()
-    assert shown["prompt"] == "Look: Which colour? (1 of 2)"
+    assert shown["prompt"] == "test-model asks: Look: Which colour? (1 of 2)"
     assert shown["items"] == ["red: like fire", "green", "Something else"]
     assert chat.status()["state"] == "waiting"
     assert "ask: Which colour? (and 1 more)" in chat.transcript()
     dialogs.answer(2)
     shown = dialogs.next()
-    assert (shown["kind"], shown["prompt"]) == ("input", "Which name? (2 of 2) ")
+    assert (shown["kind"], shown["prompt"]) == ("input", "test-model asks: Which name? (2 of 2) ")
     dialogs.answer("Ada")
     chat.finished()
     assert told(model_server) == "Which colour?\n- green\n\nWhich name?\n- Ada"

@@ -21,6 +21,7 @@ class UserQuestion:
     """One question to the user; without options the user writes the answer.
 
     With options, ``is_open`` lets the user write another answer, ``is_optional`` choose none.
+    ``by_model``: the model wrote it, which the editor says, so that it cannot pass for another's.
     """
 
     question: str
@@ -29,6 +30,7 @@ class UserQuestion:
     multi_select: bool = False
     is_open: bool = True
     is_optional: bool = False
+    by_model: bool = False
 
 
 @frozen

@@ -87,6 +87,7 @@ def _table(question: UserQuestion) -> dict[str, Any]:
         "multi": question.multi_select,
         "open": question.is_open,
         "optional": question.is_optional,
+        "by_model": question.by_model,
     }
 
 

@@ -224,3 +224,16 @@ def test_arguments_are_shown_one_a_line() -> None:
 
 def test_plain_text_is_shown_as_it_is() -> None:
     assert text_document("a\nb\n") == {"lines": ["a", "b", ""], "marks": ["", "", ""], "rows": []}
+
+
+def test_all_files_of_a_group_are_named_with_what_changes_in_them() -> None:
+    new = (f"/r/build/{n:03}.txt" for n in range(601))
+    members = tuple(FileChange(path, None, f"in {path}\n".encode()) for path in new)
+    members += (FileChange("/r/build/z.bin", None, b"y" * 100_000),)
+    group = FileChange("/r/build", None, None, "build/: new, 602 files", members=members)
+    lines = diff_document(ChangeSet((group,)), "/r")["lines"]
+    for member in members[:-1]:
+        number = member.name.rpartition("/")[2]
+        at = next(i for i, line in enumerate(lines) if number in line)
+        assert f"in {member.path}" in lines[at + 1]
+    assert "z.bin" in lines[-1]

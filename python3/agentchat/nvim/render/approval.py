@@ -58,6 +58,7 @@ NO_EFFECT = -1
 """The safety level of a question after which nothing changes."""
 TRY = "t runs it isolated first and shows what it changes."
 RAN = "isolated; accept applies this, without running it again"
+NETWORK = "all that you reach, also services of this machine, on ports and abstract sockets"
 TAKE_IN = "{}: press x on it to apply it, too"
 IRREVERSIBLE = "This cannot be undone by :AgentUndo."
 UNSAVED = "{} has unsaved changes of yours: this goes into its buffer and is not saved."
@@ -324,8 +325,8 @@ def _nature(request: ApprovalRequest) -> list[list[str]]:
 def _command_facts(request: ApprovalRequest) -> list[list[str]]:
     """Return what a command asks for, and whether it ran already."""
     facts = []
-    if request.target.network and request.decision.reason.kind != "opens_network":
-        facts.append(["network", "the command asks for it"])
+    if request.target.network:
+        facts.append(["network", NETWORK, WARNING])
     timeout = request.call.raw_arguments.get("timeout")
     if request.target.command is not None and timeout is not None:
         facts.append(["timeout", f"{timeout} s"])

@@ -98,6 +98,12 @@ _WIDEST_NAME = 60
 """Characters: after a longer name in the list of files the counts are not aligned."""
 _MOST_COLOURED = 200
 """Files of a change whose code is coloured; of more, the diff would take seconds."""
+_MOST_MEMBERS = 2_000
+"""Files of a group that are named."""
+_LARGEST_MEMBER = 64 * 1024
+_MOST_MEMBER_ROWS = 2_000
+_MOST_MEMBER_LINES = 200
+"""Bytes of a file, rows of a group and lines of a hunk, above which contents are left out."""
 _CARRIAGE_RETURN = "\r"
 
 Colours = dict[tuple[str, int], list[HighlightSpan]]
@@ -166,7 +172,8 @@ def _add_file(
     starts = []
     if not any(hunk.lines for hunk in file_hunks):
         starts.append(page.rows)
-        for line in lines_without_hunks(file):
+        _add_members(page, file, root)
+        for line in () if file.members else lines_without_hunks(file):
             page.add(line)
     else:
         starts += _add_hunks(page, file, file_hunks, colourful=colourful)
@@ -174,6 +181,21 @@ def _add_file(
     return [
         _place(file, hunk, row, end, key) | _parts(file, hunk) for hunk, (row, end), key in places
     ]
+
+
+def _add_members(page: StyledLines, file: FileChange, root: str) -> None:
+    """Add the files of a group, and what changes in the first ones."""
+    end = page.rows + _MOST_MEMBER_ROWS
+    for member in file.members[:_MOST_MEMBERS]:
+        page.add(f"  {file_title(member, root)}  {file_facts(member)}", group="AgentChatHunk")
+        is_large = max(len(member.before or b""), len(member.after or b"")) > _LARGEST_MEMBER
+        for hunk in () if is_large or page.rows >= end else hunks(member):
+            for line in hunk.lines[:_MOST_MEMBER_LINES]:
+                _add_line(page, line, [], _digits([hunk]), show_ends=False)
+            if len(hunk.lines) > _MOST_MEMBER_LINES:
+                page.add(f"  and {len(hunk.lines) - _MOST_MEMBER_LINES} more lines")
+    if len(file.members) > _MOST_MEMBERS:
+        page.add(f"  and {len(file.members) - _MOST_MEMBERS} more files")
 
 
 def _parts(file: FileChange, hunk: Hunk) -> dict[str, Any]:

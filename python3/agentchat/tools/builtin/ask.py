@@ -84,6 +84,7 @@ def _user_question(argument: QuestionArgument) -> UserQuestion:
         ),
         multi_select=argument.multi_select,
         is_optional=argument.multi_select,
+        by_model=True,
     )
 
 
