@@ -47,6 +47,7 @@ from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection, environment_keys
 from agentchat.tools.builtin.catalogue import builtin_tools
 from agentchat.tools.custom.registry import CustomRegistry
+from agentchat.tools.mcp.config import USER_FILE
 from agentchat.workspace.overlay.client import Limits
 from agentchat.workspace.overlay.isolation import Isolation
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
@@ -193,13 +194,15 @@ class ChatBuilder:
     def _open_overlay(self, kind: str) -> OverlayWorkspace | None:
         folder = self._state.folder / kind / self._uuid
         guarded = self._state.guarded(self._settings, self._workspace.root)
-        return open_overlay(self._workspace, folder, self._settings, guarded)
+        private = (str(self._state.config / USER_FILE),)
+        return open_overlay(self._workspace, folder, self._settings, guarded, private)
 
     def _open_isolation(self) -> Isolation | None:
         settings = self._settings
         folder = self._state.folder / ISOLATED / self._uuid
         limits = Limits(settings.command_processes, settings.command_memory_mb)
-        return open_isolation(self._workspace, folder, settings, limits)
+        private = (str(self._state.config / USER_FILE),)
+        return open_isolation(self._workspace, folder, settings, limits, private)
 
     def _restore_model(self, parts: ChatParts) -> None:
         """Ask the model that the user chose for this chat earlier."""

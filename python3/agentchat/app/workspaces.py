@@ -53,20 +53,25 @@ def open_workspace(
 
 
 def open_overlay(
-    workspace: Workspace, folder: Path, settings: Settings, guarded: Sequence[str]
+    workspace: Workspace,
+    folder: Path,
+    settings: Settings,
+    guarded: Sequence[str],
+    private: Sequence[str] = (),
 ) -> OverlayWorkspace | None:
     """Return an overlay of a chat; ``None`` for a workspace on another machine.
 
     Args:
         folder: where the overlay keeps its files, below the state folder.
         guarded: protected folders; of these, the state folder is hidden.
+        private: files of the plugin with keys, which are hidden, too.
     """
     if workspace.host:
         return None
     launcher = OverlayLauncher(
         workspace.root,
         OverlayFolder(folder),
-        hidden=(str(folder.parent.parent),),
+        hidden=(str(folder.parent.parent), *private),
         visible=settings.stage_visible,
         limits=Limits(quota_mb=settings.stage_quota_mb),
         variables=_without_keys(settings),
@@ -75,19 +80,24 @@ def open_overlay(
 
 
 def open_isolation(
-    workspace: Workspace, folder: Path, settings: Settings, limits: Limits = DEFAULT_LIMITS
+    workspace: Workspace,
+    folder: Path,
+    settings: Settings,
+    limits: Limits = DEFAULT_LIMITS,
+    private: Sequence[str] = (),
 ) -> Isolation | None:
     """Return what runs commands isolated; ``None`` for a workspace on another machine.
 
     Args:
         folder: where it keeps its files, in a folder of the state folder, which is hidden.
+        private: files of the plugin with keys, which are hidden, too.
     """
     if workspace.host:
         return None
     return Isolation(
         workspace,
         OverlayFolder(folder),
-        hidden=(str(folder.parent.parent),),
+        hidden=(str(folder.parent.parent), *private),
         visible=settings.stage_visible,
         limits=replace(limits, quota_mb=settings.stage_quota_mb),
         variables=_without_keys(settings),

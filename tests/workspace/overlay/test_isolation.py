@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from scripts.layers import PACKAGE
 
+from agentchat.app.settings import Settings
+from agentchat.app.workspaces import open_isolation
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.workspace import Command
 from agentchat.workspace.local import LocalWorkspace
@@ -294,6 +296,60 @@ async def test_git_takes_a_secret_that_it_knows_for_unchanged(isolated: Isolated
     assert run.result.head == b"On branch main\nnothing to commit, working tree clean\n"
     changed = await isolated.run("echo x > new; git add -A; git commit -qm 2; git show --stat")
     assert b"1 file changed" in changed.result.head
+
+
+async def test_no_token_in_settings_of_git_is_read_and_git_works(isolated: Isolated) -> None:
+    token = "tok3nQ" + "x7" * 17
+    settings = (
+        f"git config remote.origin.url https://me:{token}@host.example/a.git; "
+        f"git config http.https://host.example/.extraheader 'AUTHORIZATION: basic {token}'; "
+        "git config branch.main.remote origin"
+    )
+    make = (
+        f"git init -qb main; {settings}; git add -A; git commit -qm one; "
+        "git worktree add -q ../linked; git init -q inner; cd inner; " + settings + "; "
+        "mkdir -p ../.git/modules/lib; cp .git/config ../.git/modules/lib/config"
+    )
+    assert plainly(make, isolated.project).returncode == 0
+    output = await isolated.output(
+        "cat .git/config inner/.git/config .git/modules/lib/config; grep -r 'tok3n' . .git; "
+        "git config --list; cp .git/config x; cat x; mv .git y; cat y/config; mv y .git; "
+        "git remote -v; git -C inner remote -v"
+    )
+    assert "tok3n" not in output
+    assert "host.example/a.git" in output
+    run = await isolated.run("git status --porcelain && echo b > b.txt && git add b.txt && git log")
+    assert run.result.code == 0, run.result.head
+    assert token in (isolated.project / ".git/config").read_text()
+    linked = open_isolated(
+        isolated.project.parent / "linked", isolated.state.parent / "more", isolated.project.parent
+    )
+    try:
+        output = await linked.output(f"cat {isolated.project}/.git/config; git log --oneline")
+        assert "tok3n" not in output
+        assert "one" in output
+    finally:
+        await linked.isolation.close()
+
+
+async def test_the_keys_of_the_plugin_are_hidden_where_its_configuration_is_the_project(
+    tmp_path: Path,
+) -> None:
+    project, state = tmp_path / "nvim", tmp_path / "state"
+    (project / "agentchat").mkdir(parents=True)
+    (project / "agentchat/mcp.json").write_text('{"env": {"KEY": "sesame"}}')
+    workspace = LocalWorkspace(str(project))
+    private = (str(project / "agentchat/mcp.json"),)
+    folder = state / "isolated" / "chat"
+    isolation = open_isolation(workspace, folder, Settings(), private=private)
+    assert isolation is not None
+    try:
+        argv = ("/bin/sh", "-c", "cat agentchat/mcp.json; cp -r agentchat b; cat b/*")
+        run = await isolation.run(Command(argv, str(project), env=ENVIRONMENT, merge_stderr=True))
+        assert b"sesame" not in run.result.head
+        assert b"denied" in run.result.head
+    finally:
+        await isolation.close()
 
 
 async def test_a_secret_that_a_command_makes_is_a_change(isolated: Isolated) -> None:

@@ -253,6 +253,7 @@ class Isolation:
         layers = [str(folder) for folder in between if any(folder.iterdir())]
         stage = ("stage", self._root, layers, str(run / "upper"), str(run / "work"))
         hidden = self._folder.hide([*self._hidden, *self._secrets.find()])
+        hidden += self._folder.replace(self._secrets.masked())
         return {
             "top": str(self._folder.path / "top"),
             "size": self._limits.temporary,

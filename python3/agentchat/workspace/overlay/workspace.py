@@ -130,7 +130,8 @@ class OverlayWorkspace(RemoteWorkspace):
         return replace(ended.result, ended=ended.ended)
 
     def _hide_secrets(self) -> list[tuple[str, str, str]]:
-        return self._overlay.folder.hide(self._secrets.find())
+        folder = self._overlay.folder
+        return [*folder.hide(self._secrets.find()), *folder.replace(self._secrets.masked())]
 
     async def sync(self) -> None:
         """Write the texts of unsaved buffers into the overlay, unless the agent changed the file.
