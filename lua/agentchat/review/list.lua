@@ -2,7 +2,7 @@
 -- shown. Closing it hides it and decides nothing.
 
 local decisions = require('agentchat.diff.decisions')
-local dock = require('agentchat.approval.dock')
+local dock = require('agentchat.dock')
 local float = require('agentchat.ui.float')
 local host = require('agentchat.host.process')
 local hunks = require('agentchat.diff.hunks')

@@ -1,6 +1,7 @@
--- Where an approval request stands: right above the prompt of its chat, whose transcript makes room, so
--- that its newest words stay above the float. Where the chat is too narrow, too low or out of sight, the
--- float is at the bottom of the screen. It covers neither a prompt nor the cursor.
+-- Where the floats of a chat stand. An approval request: right above the prompt of its chat, whose
+-- transcript makes room, so that its newest words stay above the float. Where the chat is too narrow, too
+-- low or out of sight: at the bottom of the screen, as a review always does. None covers a prompt or the
+-- cursor.
 
 local float = require('agentchat.ui.float')
 local layout = require('agentchat.ui.layout')
