@@ -1,6 +1,6 @@
 """Files in memory: they begin as one note, and are gone when the chat is closed."""
 
-import posixpath
+from posixpath import join
 
 FILES = {"/notes.txt": b"one\ntwo\nthree\n"}
 
@@ -25,7 +25,7 @@ class Memory:
         """Return the kind of each entry by its name."""
         start = len(path.rstrip("/")) + 1
         names = {file[start:].split("/")[0] for file in self._below(path)}
-        return {name: self.kind(posixpath.join(path, name)) for name in names}
+        return {name: self.kind(join(path, name)) for name in names}
 
     def write_file(self, path, data):
         """Replace or create a file."""
