@@ -64,3 +64,17 @@ def test_a_title_outlives_the_numbers_of_a_winbar(
     for width in (160, 120, 100):
         drawn.editor.resize(width, 30)
         assert "Why do" in drawn.editor.screen()[0], width
+
+
+def test_an_undone_deletion_of_the_transcript_has_its_folds_again(drawn: Drawn) -> None:
+    body = [f"line {n}" for n in range(30)]
+    block = {"title": "read a.py", "tool": "read", "state": "done", "body": body}
+    drawn.draw(("message", "agent", ""), ("block", "1", block), ("text", "Read."), ("finish",))
+    drawn.editor.keys("<Esc>")
+    folded = drawn.closed("line 20")
+    assert folded > 0
+    before = drawn.lines()
+    drawn.editor.keys("ggd3j")
+    drawn.editor.keys("u")
+    assert drawn.lines() == before
+    assert drawn.closed("line 20") == folded

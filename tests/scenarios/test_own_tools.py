@@ -263,5 +263,14 @@ def test_lua_lists_the_tools_of_a_chat_with_all_that_they_declare(
     assert own["capability"]["affected_resources"] == ["database"]
     assert "files" in listed()["read"]["groups"]
     assert editor.lua("return require('agentchat').tools(1) == nil or 'a list'") in (True, "a list")
+    editor.lua(
+        "require('agentchat').register_tool({ name = 'deploy', run = function() end,"
+        " permission_class = 'cloud', audit_operation = 'deploy', setup_once = true,"
+        " affected_resources = { 'server' } })"
+    )
+    editor.wait(lambda: "deploy" in listed(), why="the tool in Lua")
+    nature = listed()["deploy"]["metadata"]
+    assert (nature["permission_class"], nature["audit_operation"]) == ("cloud", "deploy")
+    assert listed()["deploy"]["capability"]["affected_resources"] == ["server"]
     editor.lua("require('agentchat').mode(...)", buffer, "plan")
     editor.wait(lambda: listed()["drop_all"]["state"] == "hidden", why="the mode hides it")

@@ -24,6 +24,16 @@ UNUSUAL_READS = (Zone.OUTSIDE, Zone.SECRET)
 """The zones in which reading asks in every mode."""
 
 
+PACKAGES = frozenset({"node_modules", "site-packages", ".pnpm", ".git"})
+"""Folders in which package managers and git give files a second hard link."""
+
+
+def asks_to_read(target: FileTarget) -> bool:
+    """Whether reading a file asks in every mode: it may be another one than its name says."""
+    is_linked = target.hard_linked and PACKAGES.isdisjoint(target.display_path.split("/"))
+    return target.zone in UNUSUAL_READS or is_linked
+
+
 @frozen
 class ValidCall:
     """A call of a known tool with arguments that fit its schema.
@@ -84,7 +94,7 @@ class CallTarget:
     @property
     def unusual(self) -> tuple[FileTarget, ...]:
         """Return the targets that ask in every mode: protected, secret or outside ones."""
-        reads = (t for t in self.reads if t.zone in UNUSUAL_READS)
+        reads = (t for t in self.reads if asks_to_read(t))
         writes = (t for t in self.writes if not t.ordinary)
         return (*reads, *writes)
 
