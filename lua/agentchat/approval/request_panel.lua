@@ -1,7 +1,7 @@
 -- The panel of an approval request: what it shows, and where its float stands.
 
 local decisions = require('agentchat.diff.decisions')
-local dock = require('agentchat.approval.dock')
+local dock = require('agentchat.dock')
 local document = require('agentchat.approval.document')
 local float = require('agentchat.ui.float')
 local hunks = require('agentchat.diff.hunks')
@@ -118,8 +118,12 @@ function M.spec(entry, actions)
     end,
     doc = function()
       local given = decisions.of(entry.chat, request.subject)
-      local words = entry.panel.form == 'float' and words_for(entry) or nil
-      return split.document(given, document.page(request, entry.detailed, words))
+      if entry.panel.form ~= 'float' then
+        return split.document(given, document.page(request, entry.detailed))
+      end
+      local words, there = words_for(entry), dock_of(entry)
+      local columns = there and there.area.right - there.area.left or vim.o.columns
+      return split.document(given, document.page(request, entry.detailed, words, columns))
     end,
     draw = function(panel)
       -- Prose wraps between words; of code every character must be seen as it is.
