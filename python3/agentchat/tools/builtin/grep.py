@@ -14,6 +14,7 @@ from agentchat.core.globs import matcher
 from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
 from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.text import escape_line
+from agentchat.core.tools.call import asks_to_read
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.core.workspace import FileTarget
 from agentchat.tools.arguments import ToolArguments, ValueArguments
@@ -127,6 +128,7 @@ class GrepSearch:
         self._matches_glob = matcher(arguments.glob or "*", self._prefix)
         self._collector = MatchCollector(arguments.limit or GREP_MATCHES)
         self._secrets: list[str] = []
+        self._lines: list[MatchedLine] = []
         self._restricted = 0
         self._unsaved: dict[str, bytes] = {}
         self._query = Query(
@@ -151,6 +153,18 @@ class GrepSearch:
         elif not self._name:
             listed = await ripgrep.list_secrets(self._folder, self._workspace)
             self._note_secrets(listed)
+        self._lines = self._collector.lines()
+        if not self._name:
+            await self._leave_out_asking()
+
+    async def _leave_out_asking(self) -> None:
+        """Leave out files that ask when they are read, like a second hard link to a secret."""
+        names = list(dict.fromkeys(line.path for line in self._lines))
+        paths = (os.path.join(self._folder, name) for name in names)
+        targets = await asyncio.gather(*map(self._workspace.locate, paths))
+        asking = {n for n, target in zip(names, targets, strict=True) if asks_to_read(target)}
+        self._lines = [line for line in self._lines if line.path not in asking]
+        self._secrets += sorted(asking - {*self._secrets})
 
     def _note_secrets(self, names: list[str]) -> None:
         self._secrets = [n for n in names if self._is_secret(n) and self._matches_glob(n)]
@@ -215,9 +229,7 @@ class GrepSearch:
 
     def result(self) -> ToolOutput:
         """Return what the model reads."""
-        lines = [
-            format_line(line, self._display_path(line.path)) for line in self._collector.lines()
-        ]
+        lines = [format_line(line, self._display_path(line.path)) for line in self._lines]
         notices = []
         if self._collector.full:
             notices.append(limit_notice(self._collector.limit, "matches"))
@@ -230,7 +242,7 @@ class GrepSearch:
         if self._restricted:
             notices.append(RESTRICTED)
         text = "\n".join(text for text, _ in lines) or "No matches found"
-        details: dict[str, Any] = {"matches": self._collector.matches}
+        details: dict[str, Any] = {"matches": sum(line.start is not None for line in self._lines)}
         if self._collector.full:
             details |= truncation_details("matches", text, limit=self._collector.limit)
         cut = sum(cut for _, cut in lines)
