@@ -13,6 +13,7 @@ from typing import Any
 from agentchat.core.errors import UserError
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import Message, Reply, UserText
+from agentchat.disk.regular import read_regular
 from agentchat.journal.entries import step_record
 from agentchat.journal.file import FOLDER, SUFFIX, JournalFile, journal_path
 from agentchat.journal.reader import (
@@ -36,6 +37,7 @@ from agentchat.journal.records import (
 )
 
 TITLE_CHARACTERS = 80
+LARGEST_TITLE = 64 * 1024
 TITLE_SUFFIX = ".title"
 """A file beside a journal that the user gave a title. Not a record: the journal may be open."""
 USER_CHOICES = frozenset({"always", "accept", "reject", "cancel"})
@@ -166,7 +168,8 @@ def _read_title(journal: Path) -> str:
 
 def _given_title(journal: Path) -> str:
     try:
-        return _first_line(journal.with_suffix(TITLE_SUFFIX).read_text(encoding="utf-8"))
+        title = read_regular(journal.with_suffix(TITLE_SUFFIX), LARGEST_TITLE)
+        return _first_line(title.decode("utf-8"))
     except (OSError, UnicodeDecodeError):
         return ""
 
