@@ -54,7 +54,8 @@ nightly: setup ## generated commands, all payloads, storms of keys, a fault at e
 		$(VENV) -m scripts.test $(JOBS) -rP tests/permissions/test_generated.py tests/permissions/test_siblings.py \
 		tests/lua/floats/test_storm.py tests/faults tests/models/test_language_model.py \
 		tests/models/test_tool_turns.py tests/models/test_text_calls.py \
-		tests/models/test_generated_streams.py tests/lua/test_odd_texts.py $(ARGS)
+		tests/models/test_generated_streams.py tests/lua/test_odd_texts.py \
+		tests/workspace/overlay/test_attacks.py $(ARGS)
 
 plugins: ## fetch blink.cmp, nvim-cmp and mini.completion into .tools; make test then tests with them
 	@for plugin in $(COMPLETION_PLUGINS); do \

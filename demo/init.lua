@@ -50,9 +50,8 @@ vim.api.nvim_create_autocmd('VimEnter', {
   once = true,
   nested = true,
   callback = function()
-    local file = vim.api.nvim_get_current_win()
     local chat = require('agentchat').open()
     if model_url ~= '' then return open_hint() end
-    dofile(checkout .. '/demo/tour.lua').open(chat, file)
+    dofile(checkout .. '/demo/tour.lua').open(chat)
   end,
 })

@@ -1,4 +1,4 @@
--- The tour of `make demo`: a window below the file with steps that the user goes through, by keys or
+-- The tour of `make demo`: a window below all others with steps that the user goes through, by keys or
 -- by clicks. A step sends a message to the chat or runs a command, in the real plugin.
 
 local M = {}
@@ -135,13 +135,12 @@ local function map(buf)
   vim.keymap.set({ 'n', 'i' }, '<F3>', function() M.go(1) end)
 end
 
---- Opens the tour below a window; the focus does not change.
+--- Opens the tour below all windows, where no question covers it; the focus does not change.
 ---@param chat integer buffer of the chat
----@param below integer window
-function M.open(chat, below)
+function M.open(chat)
   local buf = api.nvim_create_buf(false, true)
   api.nvim_buf_set_name(buf, 'agentchat://tour')
-  local win = api.nvim_open_win(buf, false, { split = 'below', win = below })
+  local win = api.nvim_open_win(buf, false, { split = 'below', win = -1 })
   vim.wo[win].number = false
   vim.wo[win].linebreak = true
   vim.wo[win].breakindent = true

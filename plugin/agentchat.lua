@@ -87,6 +87,23 @@ plug({ 'n', 'i' }, 'NewerPrompt', 'newer_prompt', 'Recall a newer prompt')
 plug('n', 'PromptUndo', 'undo', 'Undo in the prompt')
 plug('n', 'PromptRedo', 'redo', 'Redo in the prompt')
 
+-- In any window and mode in which a user may be when the agent asks.
+local ANSWERING = { 'n', 'i', 'x', 't' }
+
+---@param choice string of `:AgentApprove`, or `try`
+local function answer(choice, about)
+  local function run() require('agentchat.keymaps').answer(choice) end
+  vim.keymap.set(ANSWERING, '<Plug>(agentchat-' .. choice .. ')', run, { desc = about })
+end
+
+answer('accept', 'Accept the pending approval request')
+answer('reject', 'Reject the pending approval request')
+answer('always', 'Accept the pending approval request, and do not ask again')
+answer('cancel', 'Cancel the pending approval request and all that wait')
+answer('try', 'Try the command of the pending approval request on an overlay')
+plug('n', 'Resend', 'resend', 'Send the last message again')
+plug('o', 'PromptTop', 'prompt_top', 'To the first line; from the prompt, to its own')
+
 local function on_session(event, name, is_needed)
   vim.api.nvim_create_autocmd(event, {
     group = vim.api.nvim_create_augroup('agentchat.' .. event, {}),

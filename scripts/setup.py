@@ -30,7 +30,7 @@ NEOVIM = ROOT / "requirements-neovim.txt"
 CONTENTS = {
     RUNTIME: "the plugin's packages",
     DEVELOPMENT: "the tools for tests and checks",
-    NEOVIM: "Neovim, as none from 0.11 on is on the PATH",
+    NEOVIM: "Neovim (the PATH has none from 0.11 on)",
 }
 """What the requirement files have in them, for the user."""
 VIRTUALENV = ROOT / ".tools" / "virtualenv"

@@ -36,6 +36,7 @@ local api = vim.api
 local open = {}
 
 local OTHER, NONE = 'Something else', 'None of these'
+local BACK, BACK_TYPED = 'Back to the question before', '<'
 local RESTING = { n = true, i = true, R = true } -- modes in which a dialog disturbs nothing
 local ASKING = { ['@'] = true, ['-'] = true } -- what `getcmdtype()` says in Neovim's own dialogs
 
@@ -55,6 +56,13 @@ local function record(questions, answer)
   table.insert(questions.answers, answer)
   questions.chosen = {}
   if #questions.answers == #questions.list then return finish(questions) end
+  ask_next(questions)
+end
+
+--- Takes the last answer back and asks again.
+local function go_back(questions)
+  table.remove(questions.answers)
+  questions.chosen = {}
   ask_next(questions)
 end
 
@@ -131,6 +139,7 @@ local function items_of(questions)
   if now.optional and #questions.chosen == 0 then
     add(NONE, function() record(questions, {}) end)
   end
+  if #questions.answers > 0 then add(BACK, go_back) end
   return items, actions
 end
 
@@ -169,6 +178,7 @@ local function show(questions)
   if #current(questions).options > 0 then return select(questions) end
   write(questions, function(text)
     if text == nil then return finish(questions) end
+    if text == BACK_TYPED and #questions.answers > 0 then return go_back(questions) end
     record(questions, text:find('%S') and { text } or {})
   end)
 end

@@ -104,6 +104,18 @@ function M.unregister_tool(name)
   return tools.unregister(name)
 end
 
+--- The tools of a chat with all that they declare; nil for a buffer that is no chat.
+---@param bufnr? integer
+---@return table[]? tools see `:help agentchat.tools()`
+function M.tools(bufnr)
+  local chat = chat_of(bufnr)
+  if not chat then return nil end
+  return vim
+    .iter(chat.names)
+    :map(function(item) return item.tool and vim.deepcopy(item.tool) end)
+    :totable()
+end
+
 --- Lets the user choose a saved chat of this project, to resume it.
 ---@param opts? { words?: string, fork?: boolean } those that contain `words`; in a copy
 function M.history(opts)

@@ -7,6 +7,7 @@ local code = lazy('agentchat.chat.code')
 local commands = require('agentchat.commands')
 local fork = lazy('agentchat.sessions.fork')
 local goto_file = lazy('agentchat.chat.goto_file')
+local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
 local recall = require('agentchat.prompt.recall')
 local registry = require('agentchat.chat.registry')
@@ -73,7 +74,19 @@ function M.approval()
   requests.focus(chat and chat.id)
 end
 
+--- Answers the pending approval request, once it has been visible for a while.
+---@param choice 'always'|'accept'|'reject'|'cancel'|'try'
+function M.answer(choice) requests.press(choice) end
+
 M.send = with_near(actions.send_prompt)
+M.resend = with_near(actions.resend)
+
+--- What an operator in the prompt takes with `gg`: the prompt, and never the transcript.
+M.prompt_top = with_current(function(chat)
+  local first = marks.header(chat) + 2
+  local is_within = vim.fn.line('.') >= first and vim.v.count == 0 and vim.v.operator ~= 'y'
+  vim.cmd(('normal! V%dgg'):format(is_within and first or vim.v.count1))
+end)
 
 --- In insert mode the key also does what it always does there, when there is nothing to stop.
 M.stop = with_near(function(chat)

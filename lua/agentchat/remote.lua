@@ -22,7 +22,10 @@ local function parse_command(place)
   local list, path = place:match('^command:(%b[])(.*)$')
   local ok, run = pcall(vim.json.decode, list or '')
   if not ok or not run[1] then return nil end
-  return { host = table.concat(run, ' '), path = path, short = run[#run], is_command = true }
+  -- Not an option, nor the `--` that may end them.
+  local named = vim.iter(run):rfind(function(word) return not vim.startswith(word, '-') end)
+  local short = named or run[#run]
+  return { host = table.concat(run, ' '), path = path, short = short, is_command = true }
 end
 
 ---@param value any a setting

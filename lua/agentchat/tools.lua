@@ -20,6 +20,10 @@ local M = {}
 ---@field read_only? boolean
 ---@field concurrency_safe? boolean
 ---@field destructive? boolean
+---@field permission_class? string
+---@field audit_operation? string
+---@field affected_resources? string[]
+---@field setup_once? boolean consecutive calls share `setup` and `on_exit`
 ---@field reads? string[] arguments that are paths
 ---@field writes? string[]
 ---@field urls? string[] arguments that are web addresses
@@ -67,9 +71,18 @@ local HOOKS = {
 }
 
 local KINDS = {
-  string = { 'name', 'description', 'label', 'prompt_snippet', 'system_prompt', 'search_hint' },
-  boolean = { 'always_load', 'read_only', 'concurrency_safe', 'destructive' },
-  strings = { 'aliases', 'guidelines', 'reads', 'writes', 'urls' },
+  string = {
+    'name',
+    'description',
+    'label',
+    'prompt_snippet',
+    'system_prompt',
+    'search_hint',
+    'permission_class',
+    'audit_operation',
+  },
+  boolean = { 'always_load', 'read_only', 'concurrency_safe', 'destructive', 'setup_once' },
+  strings = { 'aliases', 'guidelines', 'reads', 'writes', 'urls', 'affected_resources' },
   number = { 'min_confidence', 'timeout' },
   table = { 'schema' },
   ['function'] = HOOKS,

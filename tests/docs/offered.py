@@ -42,8 +42,12 @@ def events() -> set[str]:
 
 def key(lhs: str) -> str:
     """How help tags spell a key."""
+
     # A tag cannot hold the character that stands around tags.
-    return re.sub(r"^<C-(.)>$", lambda found: f"CTRL-{found[1].upper()}", lhs.replace("|", "bar"))
+    def name(found: re.Match[str]) -> str:
+        return f"CTRL-{found[1].upper()}" + (f"_{found[2]}" if found[2] else "")
+
+    return re.sub(r"^<C-(.)>(\w?)$", name, lhs.replace("|", "bar"))
 
 
 def prefixed(prefix: str, names: Iterable[str]) -> set[str]:

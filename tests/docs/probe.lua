@@ -31,7 +31,9 @@ local function plugs()
   local found = {}
   for _, mode in ipairs({ 'n', 'i', 'x', 'o' }) do
     for _, map in ipairs(vim.api.nvim_get_keymap(mode)) do
-      if vim.startswith(map.lhs, '<Plug>(AgentChat') then found[map.lhs] = true end
+      local name = map.lhs:match('^<Plug>%((%a+)')
+      local is_ours = name and vim.startswith(name:lower(), 'agentchat')
+      if is_ours then found[map.lhs] = true end
     end
   end
   return sorted(vim.tbl_keys(found))

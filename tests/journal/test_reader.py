@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, UserText
+from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, Usage, UserText
 from agentchat.journal import records as r
-from agentchat.journal.reader import CUT_OFF_REPLY, PastCalls, read_history, read_past_calls
+from agentchat.journal.reader import (
+    CUT_OFF_REPLY,
+    PastCalls,
+    describe_chat,
+    read_history,
+    read_past_calls,
+)
 
 ASKED = UserText("rename x", display_text="@ast_edit rename x")
 CALLS = Reply("Two calls.", (ToolCall("1", "read", '{"path": "a"}'), ToolCall("2", "bash", "{}")))
@@ -93,3 +99,17 @@ def test_how_long_calls_took_and_where_a_turn_was_stopped_is_known() -> None:
     assert past == PastCalls({"1": 2.5}, frozenset({"2"}))
     rejected = r.DecisionMade("2", "bash", "", "cancel", "", "user")
     assert read_past_calls([*records[:4], rejected, *records[4:]]).stopped == set()
+
+
+def test_a_chat_is_described_by_turns_model_and_cost() -> None:
+    usage = Usage(prompt_tokens=1, completion_tokens=1, total_tokens=2, cost=0.25)
+    first = Reply("Yes.", model="small", usage=usage)
+    last = Reply("Done.", model="gpt-5", usage=usage)
+    records = [
+        r.TurnStarted(1),
+        *records_of(ASKED, first),
+        r.TurnStarted(2),
+        *records_of(ASKED, last),
+    ]
+    assert describe_chat(records) == "2 turns · gpt-5 · $0.5000"
+    assert describe_chat([r.TurnStarted(1)]) == "1 turn · price unknown"

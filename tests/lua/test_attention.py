@@ -121,5 +121,18 @@ def test_a_title_is_shortened_to_the_room_that_the_winbar_has(drawn: Drawn) -> N
     drawn.draw(("status", {"state": "idle", "mode": "ask", "model": "gpt-5"}))
     drawn.editor.command("only | set columns=60")
     assert re.search(r"Chat 1 · Rename the.*… · idle", drawn.editor.screen()[0])
-    drawn.editor.command("set columns=40")
-    assert "Chat 1 · idle" in drawn.editor.screen()[0]
+    drawn.editor.command("set columns=24")
+    assert "Rename" not in drawn.editor.screen()[0]
+    assert "idle" in drawn.editor.screen()[0]
+
+
+@pytest.mark.parametrize("columns", [30, 40, 50, 60, 100])
+def test_a_retry_shows_its_seconds_and_the_key_in_any_width(drawn: Drawn, columns: int) -> None:
+    drawn.editor.command(f"only | set columns={columns}")
+    why = "the server is overloaded (429), try 2 of 4"
+    drawn.draw(("message", "user", "Go on"), ("status", {"state": "running", "mode": "ask"}))
+    drawn.draw(("activity", why, 8))
+    line = next(row for row in drawn.editor.screen() if "<C-c>" in row)
+    assert re.search(r"waiting \d of 8 s · <C-c>", line)
+    words = line.partition("waiting")[0].strip(" ●,").rstrip("…").replace(",", "").split()
+    assert set(words) <= set(why.replace(",", "").split())

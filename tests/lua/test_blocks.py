@@ -360,3 +360,13 @@ def test_the_list_of_a_todo_call_is_folded(drawn: Drawn) -> None:
 def test_a_resumed_call_shows_how_long_it_took(drawn: Drawn) -> None:
     begin(drawn, tool="bash", state="done", body=["one"], seconds=2.44)
     assert "▸ bash make · done · 2.4 s" in drawn.lines()
+
+
+def test_what_was_read_has_the_numbers_of_its_lines_beside_it(drawn: Drawn) -> None:
+    text = ["def a():", "", "    pass", "", "[2 more lines. Use offset=12 to go on]"]
+    begin(drawn, tool="read", title="read src/a2.py:9-11", state="done", body=text)
+    drawn.editor.command(str(drawn.row("▸ read")))
+    drawn.editor.keys("zo")
+    for line in (" 9  def a():", "11      pass", "    [2 more lines."):
+        drawn.editor.wait_screen(line)
+    assert "    def a():" in drawn.lines()

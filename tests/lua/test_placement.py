@@ -188,5 +188,5 @@ def test_a_narrow_winbar_has_no_title_and_a_wide_one_has_it(drawn: Drawn) -> Non
     drawn.draw(("message", "user", "fix the tests"))
     drawn.editor.command("wincmd |")
     assert "Chat 1 · fix the tests · idle" in drawn.editor.screen()[0]
-    drawn.editor.command("vertical resize 40")
+    drawn.editor.command("vertical resize 24")
     assert "fix the tests" not in drawn.editor.screen()[0]

@@ -35,11 +35,21 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def without_types(tree: ast.Module) -> ast.Module:
+    """A module without what only a type checker imports."""
+    tree.body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    ]
+    return tree
+
+
 def imported(*folders: str) -> dict[str, Path]:
     """The third-party modules that the files below folders import, each with a file that does."""
     found = {}
     for path in sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(without_types(ast.parse(path.read_text(encoding="utf-8")))):
             for part in imports_of(node, at_top=True):
                 if not part.relative:
                     found[part.name.split(".")[0]] = path.relative_to(ROOT)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.conftest import StartEditor
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.launch import CHECKOUT
 
-OPEN = "_G.tour = dofile(...); _G.tour.open(vim.g.chat, vim.fn.win_getid(1))"
+OPEN = "_G.tour = dofile(...); _G.tour.open(vim.g.chat)"
 
 
 def tour_text(editor: Editor) -> str:
@@ -29,6 +31,32 @@ def test_the_steps_of_the_tour_happen_in_the_chat(start_editor: StartEditor) -> 
     for _ in range(9):
         editor.keys("<F3>")
     assert "step 8 of 8" in tour_text(editor)
+
+
+def test_no_question_covers_the_tour(start_editor: StartEditor, workspace: Path) -> None:
+    (workspace / "shop").mkdir()
+    (workspace / "shop" / "pricing.py").write_text("VAT = 19\n")
+    editor = start_editor(size=(80, 30))
+    editor.command("edit shop/pricing.py")
+    chat = Chat.open(editor)
+    editor.command(f"let g:chat = {chat.buffer}")
+    editor.lua(OPEN, str(CHECKOUT / "demo" / "tour.lua"))
+    editor.keys("<F3><F2>")
+    chat.asked("edit")
+    assert any("Approve an edit" in line for line in editor.screen())
+    assert any("[Do it] [Next] [Back]" in line for line in editor.screen())
+
+
+def test_the_help_at_the_end_of_the_tour_opens(start_editor: StartEditor) -> None:
+    editor = start_editor(init=f"vim.cmd.helptags('{CHECKOUT}/doc')")
+    chat = Chat.open(editor)
+    editor.command(f"let g:chat = {chat.buffer}")
+    editor.lua(OPEN, str(CHECKOUT / "demo" / "tour.lua"))
+    for _ in range(8):
+        editor.keys("<F3>")
+    editor.keys("<F2>")
+    editor.wait("vim.bo.filetype == 'help'", why="the help is open")
+    assert editor.notices == []
 
 
 def test_the_buttons_of_the_tour_can_be_clicked(start_editor: StartEditor) -> None:

@@ -234,3 +234,18 @@ def test_a_rule_after_an_isolated_run_says_isolated(chat: Chat, model_server: Mo
     chat.editor.keys("ga")
     chat.editor.keys("R")
     chat.editor.wait_screen("isolated")
+
+
+def test_a_stop_ends_an_isolated_command_and_applies_nothing(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(bash("echo x > new; echo begun; sleep 60")))
+    chat.send("go")
+    chat.editor.wait_text("begun", chat.buffer)
+    chat.focus()
+    chat.editor.command("AgentStop")
+    chat.finished("cancelled")
+    assert not (workspace / "new").exists()
+    model_server.script(calls(bash("ls")), text("Done."))
+    chat.play("again")
+    assert "new" not in model_server.requests[-1].result

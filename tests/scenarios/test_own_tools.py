@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
+from typing import Any
 
 from tests.conftest import StartEditor, connected
 from tests.support.chat import Chat
@@ -222,3 +224,53 @@ def test_explaining_a_call_asks_the_functions_among_the_options(
     editor.command("AgentApprovals explain bash echo quiet")
     editor.wait_screen("setting: tools.opts.bash.require_approval_before")
     assert editor.grid.find("verdict   allow")
+
+
+DECLARED = """
+from agentchat import tool
+
+@tool(destructive=True, affected_resources="database", undo_tool="recreate", dry_run=lambda: "all")
+def drop_all():
+    'Drop all tables.'
+"""
+
+
+def test_lua_lists_the_tools_of_a_chat_with_all_that_they_declare(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "drop.py").write_text(DECLARED)
+    tools = {"paths": [str(folder)], "default": ["agent", "drop_all"]}
+    editor = start_editor({"tools": tools}, env=connected(model_server))
+    editor.command("AgentChat")
+    editor.command("AgentTools")
+    page = editor.wait(lambda: next(iter(editor.floats()), None), why="the list").text
+    assert "does not exist" not in page
+    assert "[destructive, dry run, undo by recreate, affects database]" in page
+    editor.keys("q")
+    buffer = editor.events[-1].data.get("buf") or editor.wait_event("AgentChatOpened")["buf"]
+
+    def listed() -> dict[str, Any]:
+        found = editor.lua("return require('agentchat').tools(...)", buffer)
+        return {one["name"]: one for one in found}
+
+    editor.wait(lambda: "drop_all" in listed(), why="the own tool")
+    own = listed()["drop_all"]
+    assert (own["state"], own["metadata"]["destructive"]) == ("active", True)
+    assert own["capability"]["undo_tool"] == "recreate"
+    assert own["capability"]["safety_level"] == 2
+    assert own["capability"]["affected_resources"] == ["database"]
+    assert "files" in listed()["read"]["groups"]
+    assert editor.lua("return require('agentchat').tools(1) == nil or 'a list'") in (True, "a list")
+    editor.lua(
+        "require('agentchat').register_tool({ name = 'deploy', run = function() end,"
+        " permission_class = 'cloud', audit_operation = 'deploy', setup_once = true,"
+        " affected_resources = { 'server' } })"
+    )
+    editor.wait(lambda: "deploy" in listed(), why="the tool in Lua")
+    nature = listed()["deploy"]["metadata"]
+    assert (nature["permission_class"], nature["audit_operation"]) == ("cloud", "deploy")
+    assert listed()["deploy"]["capability"]["affected_resources"] == ["server"]
+    editor.lua("require('agentchat').mode(...)", buffer, "plan")
+    editor.wait(lambda: listed()["drop_all"]["state"] == "hidden", why="the mode hides it")

@@ -89,6 +89,29 @@ def test_questions_are_put_one_after_the_other(
     assert chat.event("AgentToolFinished")["details"] == {"answers": [["green"], ["Ada"]]}
 
 
+def test_an_answer_can_be_taken_back(start_editor: StartEditor, model_server: ModelServer) -> None:
+    chat, dialogs = opened(start_editor, model_server)
+    model_server.script(calls(asks(BOTH[0], BOTH[0], BOTH[1])), text("ok"))
+    chat.send("paint it")
+    dialogs.next()
+    dialogs.answer(1)
+    assert dialogs.next()["items"][-1] == "Back to the question before"
+    dialogs.answer(4)
+    assert "(1 of 3)" in dialogs.next()["prompt"]
+    dialogs.answer(2)
+    dialogs.next()
+    dialogs.answer(1)
+    assert "(3 of 3)" in dialogs.next()["prompt"]
+    dialogs.answer("<")
+    assert "(2 of 3)" in dialogs.next()["prompt"]
+    dialogs.answer(2)
+    dialogs.next()
+    dialogs.answer("Ada")
+    chat.finished()
+    answers = chat.event("AgentToolFinished")["details"]["answers"]
+    assert answers == [["green"], ["green"], ["Ada"]]
+
+
 def test_several_options_and_an_answer_of_ones_own(
     start_editor: StartEditor, model_server: ModelServer
 ) -> None:

@@ -430,3 +430,15 @@ def test_what_cannot_be_applied_is_named(staging: Chat, model_server: ModelServe
     assert staging.status()["pending"] == 0
     staging.play("again")
     assert staging.text().count(note) == 1
+
+
+def test_a_staged_command_lists_its_own_changes_and_the_processes_it_left(
+    staging: Chat, model_server: ModelServer
+) -> None:
+    model_server.script(
+        calls(edit("notes.txt", "two", "2")), calls(bash("echo x > new; sleep 60 &")), text("Done.")
+    )
+    staging.play("go")
+    result = model_server.requests[-1].result
+    assert "Changed 1 file: new (+1 -0)" in result
+    assert "1 background process was ended." in result

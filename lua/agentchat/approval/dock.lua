@@ -125,9 +125,15 @@ function M.width(chat, dock, screen, longest, rows, others, own)
   local columns = dock.area.right - dock.area.left - BORDER
   if longest <= columns then return columns end
   local want = { width = longest, height = rows, share = 1 }
-  local row = dock.area.bottom - dock.prompt
+  local below = prompt_area(chat, dock.win, dock.area)
+  local row = below and below.top or dock.area.bottom - dock.prompt
   local rect = M.stand(dock, screen, want, row)
-  local covers = layout.overlaps(rect, others) or layout.overlaps(rect, kept_areas(chat, own))
+  -- What it covers in the window of the chat itself, it would cover anyway.
+  local function is_elsewhere(area)
+    return area.left >= dock.area.right or area.right <= dock.area.left
+  end
+  local kept = vim.tbl_filter(is_elsewhere, kept_areas(chat, own))
+  local covers = layout.overlaps(rect, others) or layout.overlaps(rect, kept)
   return covers and columns or rect.width
 end
 

@@ -33,6 +33,7 @@ local NO_RULE = 'No rule can be written for this call.'
 local PARTIAL = 'A rule cannot cover single hunks: answer this request first, or keep all hunks.'
 local NOTHING = 'No approval request is pending.'
 local SHOWN_NOW = 'The approval request was hidden and is shown now: answer again.'
+local SOON_MS = 300
 local AMBIGUOUS = 'Several chats have approval requests: answer in the chat you mean.'
 
 --- Closes the float of an answered request.
@@ -59,7 +60,9 @@ local function finish(entry, present)
   local following = queue.first(entry.chat)
   if not following then
     review.uncover(entry.chat)
-    return close_room(entry.chat)
+    if entry.request.place == entry.request.total then return close_room(entry.chat) end
+    -- The next one of the reply comes soon: the transcript need not move twice.
+    return vim.defer_fn(function() close_room(entry.chat) end, SOON_MS)
   end
   present(following)
   if inside and panels.is_visible(following.panel) then panels.enter(following.panel) end

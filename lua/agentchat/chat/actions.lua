@@ -236,6 +236,14 @@ function M.send(chat, text)
   registry.announce('sent', chat, text)
 end
 
+--- Sends the last message of the user again.
+function M.resend(chat)
+  if chat.status.state ~= 'idle' then return notify.warn('the agent works: <C-c> stops it') end
+  local last = chat.recall.texts[#chat.recall.texts]
+  if not last then return notify.info('no message yet that could be sent again') end
+  M.send(chat, last)
+end
+
 --- Takes back a text that was sent and that no request has carried yet.
 function M.withdraw(chat, text)
   for i, waiting in ipairs(chat.outbox) do

@@ -9,7 +9,8 @@ local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.activity')
 
 local QUIET_MS = 1000 -- without anything new, before the line is shown
-local STOP = ' · <C-c> stops'
+local STOP, STOP_SHORT = ' · <C-c> stops', ' · <C-c>'
+local SHORTEST = 8 -- cells for what the chat does; the seconds and the key count more
 
 ---@class agentchat.Activity
 ---@field text string what Python waits for
@@ -50,6 +51,19 @@ local function doing(chat, quiet)
   return activity.text, waited
 end
 
+--- What fits into a line: the seconds and the key always do.
+---@param room integer cells
+---@return string text, string stop
+local function fit(what, how_long, room)
+  for _, stop in ipairs({ STOP, STOP_SHORT }) do
+    local left = room - api.nvim_strwidth('● ' .. how_long .. stop)
+    if left >= api.nvim_strwidth(what) then return what .. how_long, stop end
+  end
+  local left = room - api.nvim_strwidth('● ' .. how_long .. STOP_SHORT)
+  if left < SHORTEST then return (how_long:gsub('^[, ]+', '')), STOP_SHORT end
+  return layout.cut_words(what, left) .. how_long, STOP_SHORT
+end
+
 --- Draws the line of a running chat, unless something was written just now.
 function M.draw(chat)
   if not api.nvim_buf_is_loaded(chat.buf) then return end
@@ -59,12 +73,12 @@ function M.draw(chat)
   local row = marks.header(chat) - 1
   if row < 0 or api.nvim_buf_get_lines(chat.buf, row, row + 1, false)[1] ~= '' then return end
   local what, how_long = doing(chat, quiet)
-  local room = layout.room(chat.buf) - api.nvim_strwidth('● ' .. how_long .. STOP)
+  local text, stop = fit(what, how_long, layout.room(chat.buf))
   api.nvim_buf_set_extmark(chat.buf, ns, row, 0, {
     virt_text = {
       { '● ', 'AgentChatRunning' },
-      { layout.cut(what, math.max(room, 8)) .. how_long, 'AgentChatFact' },
-      { STOP, 'AgentChatPlaceholder' },
+      { text, 'AgentChatFact' },
+      { stop, 'AgentChatPlaceholder' },
     },
     virt_text_pos = 'overlay',
   })

@@ -56,7 +56,24 @@ end
 function M.set_up_window(chat)
   local win = api.nvim_get_current_win()
   window.set_options(win)
+  vim.w[win].agentchat_buf = chat.buf
   folds.restore(win, messages.folds(chat))
+end
+
+--- The user changed the text: folds that went with lines of the transcript come back with them.
+local function on_change(chat)
+  local by_user = chat.undo.tick ~= api.nvim_buf_get_changedtick(chat.buf)
+  prompt.on_change(chat)
+  local row, before = marks.header(chat), chat.header_row or 0
+  chat.header_row = row
+  if by_user and row < before then chat.has_lost_lines = true end
+  if by_user and row > before and chat.has_lost_lines then
+    chat.has_lost_lines = nil
+    for _, win in ipairs(vim.fn.win_findbuf(chat.buf)) do
+      folds.restore(win, messages.folds(chat))
+    end
+  end
+  registry.announce('moved', chat)
 end
 
 --- Keeps what was not sent for the next time the chat is resumed.
@@ -116,10 +133,7 @@ local function listen(chat)
     api.nvim_create_autocmd(event, { group = group, buffer = chat.buf, callback = callback })
   end
   on('BufWinEnter', function() M.set_up_window(chat) end)
-  on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, function()
-    prompt.on_change(chat)
-    registry.announce('moved', chat)
-  end)
+  on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, function() on_change(chat) end)
   on('InsertEnter', function()
     chat.undo.session = chat.undo.session + 1
     if host.is_ready() then host.send('commands', { chat = chat.id }) end

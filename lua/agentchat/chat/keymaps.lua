@@ -21,6 +21,12 @@ local KEYS = {
     about = 'stop the request, its tools and the queue',
   },
   { modes = { 'n' }, lhs = 'ga', plug = 'Approval', about = 'go to the pending approval request' },
+  { modes = { 'i' }, lhs = '<C-g>a', plug = 'agentchat-accept', about = 'accept it' },
+  { modes = { 'i' }, lhs = '<C-g>r', plug = 'agentchat-reject', about = 'reject it' },
+  { modes = { 'i' }, lhs = '<C-g>A', plug = 'agentchat-always', about = 'accept it always' },
+  { modes = { 'i' }, lhs = '<C-g>c', plug = 'agentchat-cancel', about = 'cancel all that wait' },
+  { modes = { 'i' }, lhs = '<C-g>t', plug = 'agentchat-try', about = 'try it on an overlay' },
+  { modes = { 'n' }, lhs = 'g<CR>', plug = 'Resend', about = 'send your last message again' },
   {
     modes = { 'n' },
     lhs = 'gr',
@@ -59,6 +65,7 @@ local KEYS = {
     about = 'recall an older prompt if it is empty',
   },
   { modes = { 'n', 'i' }, lhs = '<Down>', plug = 'NewerPrompt', about = 'recall a newer prompt' },
+  { modes = { 'o' }, lhs = 'gg', plug = 'PromptTop', about = 'from the prompt: to its first line' },
   { modes = { 'n' }, lhs = 'u', plug = 'PromptUndo', about = 'undo what you typed' },
   { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo what you undid' },
 }
@@ -88,13 +95,28 @@ function M.help(chat)
   )
 end
 
+local function plug_of(key)
+  local name = vim.startswith(key.plug, 'agentchat-') and key.plug or 'AgentChat' .. key.plug
+  return ('<Plug>(%s)'):format(name)
+end
+
 --- Whether the user has set this key, or another one for the same.
 local function is_set(key, mode)
   local map = vim.fn.maparg(key.lhs, mode, false, true)
-  return map.buffer == 1 or vim.fn.hasmapto(('<Plug>(AgentChat%s)'):format(key.plug), mode) == 1
+  return map.buffer == 1 or vim.fn.hasmapto(plug_of(key), mode) == 1
 end
 
---- Sets the default keys of a chat buffer, but for those the user has set.
+local function set_keys(buf, keys)
+  if not vim.api.nvim_buf_is_loaded(buf) then return end
+  for _, pair in ipairs(keys) do
+    local mode, key = unpack(pair)
+    local opts = { buffer = buf, nowait = true, remap = true, desc = 'Agent: ' .. key.about }
+    vim.keymap.set(mode, key.lhs, plug_of(key), opts)
+  end
+end
+
+--- Sets the default keys of a chat buffer, but for those the user has set. Maps that the user makes for
+--- language servers do not take them: the plugin's own client attaches, too.
 function M.attach(buf)
   local free = {}
   vim.api.nvim_buf_call(buf, function()
@@ -104,11 +126,14 @@ function M.attach(buf)
       end
     end
   end)
-  for _, pair in ipairs(free) do
-    local mode, key = unpack(pair)
-    local opts = { buffer = buf, nowait = true, remap = true, desc = 'Agent: ' .. key.about }
-    vim.keymap.set(mode, key.lhs, ('<Plug>(AgentChat%s)'):format(key.plug), opts)
-  end
+  set_keys(buf, free)
+  vim.api.nvim_create_autocmd('LspAttach', {
+    buffer = buf,
+    -- After what the user's autocommands do, and what they schedule.
+    callback = vim.schedule_wrap(function()
+      vim.schedule(function() set_keys(buf, free) end)
+    end),
+  })
 end
 
 return M

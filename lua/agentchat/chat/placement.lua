@@ -1,5 +1,7 @@
 --- Where the window of a chat is: in the one the tab has for chats, else where the modifiers of the
 --- command or `ui.position` say.
+local lazy = require('agentchat.lazy')
+local goto_file = lazy('agentchat.chat.goto_file')
 local layout = require('agentchat.ui.layout')
 local registry = require('agentchat.chat.registry')
 local settings = require('agentchat.config.settings')
@@ -95,9 +97,39 @@ local function restore_shares()
   remember_shares()
 end
 
+--- Shows a file that came into the window of a chat in another window, and the chat again in its own.
+local function give_back(win, chat_buf, file)
+  local view = api.nvim_win_call(win, vim.fn.winsaveview)
+  api.nvim_win_set_buf(win, chat_buf)
+  local other = goto_file.other_window()
+  if other and other ~= win then
+    api.nvim_win_set_buf(other, file)
+    api.nvim_set_current_win(other)
+  else
+    api.nvim_open_win(file, true, { split = 'left', win = win })
+  end
+  vim.fn.winrestview(view)
+end
+
+--- Whether a buffer is a file of the user's.
+local function holds_file(buf) return vim.bo[buf].buftype == '' and api.nvim_buf_get_name(buf) ~= '' end
+
+--- A command like `:edit` has replaced what a window shows: the chat stays in its window.
+local function on_shown(event)
+  local win, file = api.nvim_get_current_win(), event.buf
+  local chat_buf = vim.w[win].agentchat_buf
+  if not chat_buf or chat_buf == file or not holds_file(file) then return end
+  vim.w[win].agentchat_buf = nil
+  vim.schedule(function()
+    local there = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == file
+    if there and api.nvim_buf_is_loaded(chat_buf) then give_back(win, chat_buf, file) end
+  end)
+end
+
 local function follow_screen()
   local group = api.nvim_create_augroup('agentchat.placement', {})
   api.nvim_create_autocmd('WinResized', { group = group, callback = remember_shares })
+  api.nvim_create_autocmd('BufWinEnter', { group = group, callback = on_shown })
   api.nvim_create_autocmd('VimResized', { group = group, callback = restore_shares })
   remember_shares()
 end
@@ -157,7 +189,10 @@ end
 
 local function open(buf, ui)
   local position = position_of(ui)
-  if position == 'float' then return float(buf, ui) end
+  if position == 'float' then
+    float(buf, ui)
+    return follow_screen()
+  end
   local tab = position == 'tab' and { tab = api.nvim_get_current_tabpage() } or nil
   split(buf, tab or MODS[position], ui)
 end
@@ -194,6 +229,7 @@ end
 function M.hide()
   if pcall(api.nvim_win_close, 0, false) then return end
   vim.wo.winfixbuf = false
+  vim.w.agentchat_buf = nil
   local before = vim.fn.bufnr('#')
   local is_file = before > 0 and vim.bo[before].buflisted and before ~= api.nvim_get_current_buf()
   if is_file then return vim.cmd.buffer(before) end

@@ -24,6 +24,8 @@ local api = vim.api
 ---@field undo agentchat.PromptUndo
 ---@field recall agentchat.Recall
 ---@field words? agentchat.Words what the model said last
+---@field header_row? integer where the header of the prompt was after the last change
+---@field has_lost_lines? boolean the user deleted lines of the transcript
 ---@field room? integer rows that are free between the transcript and the prompt
 ---@field asked table<string, string> tools of the approval requests without a response, by id
 ---@field in_turn? boolean whether a turn was reported to begin, and not to end

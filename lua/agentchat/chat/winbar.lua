@@ -14,7 +14,8 @@ local STATES =
 local NEARLY_FULL = 0.7
 
 local TITLE = 32 -- columns
-local SHORTEST_TITLE = 10
+local SHORT_TITLE = 20 -- before anything else is left out
+local SHORTEST_TITLE = 10 -- after that
 local WORTH_TELLING = 2000 -- ms that something may take before its duration is shown
 
 --- A number of tokens in few characters: `950`, `12.3k`, `128k`, `1.2M`.
@@ -84,12 +85,12 @@ local function parts_of(chat)
   }
   if chat.title then
     local title = layout.cut(layout.printable(chat.title), TITLE)
-    table.insert(out, 2, { text = title, group = 'AgentChatFact', weight = 1.5, shrinks = true })
+    table.insert(out, 2, { text = title, group = 'AgentChatFact', weight = 6.2, shrinks = true })
   end
   if status.model ~= '' then
     table.insert(
       out,
-      { text = layout.printable(status.model), group = 'AgentChatFact', weight = 5 }
+      { text = layout.printable(status.model), group = 'AgentChatFact', weight = 6.3 }
     )
   end
   return vim.list_extend(out, counts(status))
@@ -104,10 +105,10 @@ local function width_of(parts)
   return width
 end
 
---- Cuts a part once, as short as the others need it; returns whether enough of it is left.
-local function shrink(part, missing)
+--- Cuts a part once, as short as the others need it; returns whether so much of it is left.
+local function shrink(part, missing, least)
   local width = api.nvim_strwidth(part.text) - missing
-  if not part.shrinks or width < SHORTEST_TITLE then return false end
+  if not part.shrinks or width < least then return false end
   part.text, part.shrinks = layout.cut(part.text, width), false
   return true
 end
@@ -120,12 +121,14 @@ local function lightest_of(parts)
   return lightest
 end
 
---- Shortens or leaves out the parts with the least weight until the others fit. Each step takes
---- something for good, so this ends whatever the widths are.
+--- Shortens the title or leaves out the parts with the least weight until the others fit. Each step
+--- takes something for good, so this ends whatever the widths are.
 local function squeeze(parts, room)
   while #parts > 1 and width_of(parts) > room do
-    local lightest = lightest_of(parts)
-    if not shrink(parts[lightest], width_of(parts) - room) then table.remove(parts, lightest) end
+    local lightest, missing = lightest_of(parts), width_of(parts) - room
+    local least = parts[lightest].shrinks and SHORTEST_TITLE or SHORT_TITLE
+    local fits = vim.iter(parts):any(function(part) return shrink(part, missing, least) end)
+    if not fits then table.remove(parts, lightest) end
   end
   return parts
 end

@@ -52,10 +52,24 @@ function M.tree(items)
   return rows
 end
 
+--- A time as one says it: `12 min ago`, `yesterday 14:03`, a date.
+---@param at number seconds
+---@param now number seconds
+function M.ago(at, now)
+  local seconds = math.max(0, now - at)
+  if seconds < 60 then return 'just now' end
+  if seconds < 3600 then return ('%d min ago'):format(seconds / 60) end
+  if os.date('%Y-%m-%d', at) == os.date('%Y-%m-%d', now) then return os.date('today %H:%M', at) end
+  if os.date('%Y-%m-%d', at) == os.date('%Y-%m-%d', now - 86400) then
+    return os.date('yesterday %H:%M', at)
+  end
+  return os.date('%Y-%m-%d', at)
+end
+
 local function line(row)
   local fork = row.depth > 0 and ('  '):rep(row.depth - 1) .. '└ ' or ''
   local open = registry.get(row.item.chat) and '  (open)' or ''
-  return ('%s  %s%s%s'):format(os.date('%Y-%m-%d %H:%M', row.item.at), fork, row.item.title, open)
+  return ('%-16s  %s%s%s'):format(M.ago(row.item.at, os.time()), fork, row.item.title, open)
 end
 
 local function set_lines(buf, lines)
@@ -183,6 +197,8 @@ local function open(asked)
   api.nvim_win_set_buf(0, preview)
   set_window(' Preview')
   vim.wo[0][0].wrap = true
+  vim.wo[0][0].conceallevel = 2
+  pcall(vim.treesitter.start, preview, 'markdown')
   local list = scratch('sessions', 'agentchat-sessions')
   local height = math.max(5, math.floor(vim.o.lines * SHARE))
   api.nvim_open_win(list, true, { split = 'above', height = height })
@@ -222,10 +238,12 @@ function M.show(items, asked)
 end
 
 --- Shows the text of the chat under the cursor.
-function M.preview(id, lines)
-  if view and view.wanted == id and api.nvim_buf_is_valid(view.preview) then
-    set_lines(view.preview, lines)
-  end
+---@param about string its turns, its model, what it cost
+function M.preview(id, lines, about)
+  if not (view and view.wanted == id and api.nvim_buf_is_valid(view.preview)) then return end
+  set_lines(view.preview, lines)
+  local win = vim.fn.bufwinid(view.preview)
+  if win ~= -1 then vim.wo[win].winbar = ' Preview · ' .. about:gsub('%%', '%%%%') end
 end
 
 --- Removes a chat that is deleted from the list.

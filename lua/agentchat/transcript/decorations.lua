@@ -9,6 +9,7 @@
 ---     9:9:pad=3             draws three blanks before byte 9; `pad=3─` draws that character
 ---     9:9:rule=1            draws a line from byte 9 to the edge of the window, after one blank
 ---     0:0:fold=             hides the whole line
+---     0:0:number=12          draws the number of a line before it, which is not yanked with it
 ---     0:0:records=…         draws lines below it, each a name and a text
 ---     0:0:line=Group        highlights the whole line, below its other highlights
 local M = {}
@@ -56,6 +57,11 @@ function M.rule(column, apart) return ('%d:%d:rule=%d'):format(column, column, a
 
 M.FOLDED = '0:0:fold='
 
+---@param width integer cells
+function M.number(number, width)
+  return ('0:0:number=%s'):format(('_'):rep(width - #tostring(number)) .. number)
+end
+
 ---@param records [string, string][] names and texts
 function M.records(records)
   local lines = vim.tbl_map(function(record) return table.concat(record, '\t') end, records)
@@ -99,6 +105,10 @@ local KINDS = {
     return { virt_text = { { text, RULE } }, virt_text_pos = 'overlay' }
   end,
   fold = function() return { conceal_lines = '' } end,
+  number = function(value)
+    local text = value:gsub('_', ' ') .. '  '
+    return { virt_text = { { text, 'AgentChatLineNr' } }, virt_text_pos = 'inline' }
+  end,
   records = function(value)
     local lines = vim.split(vim.uri_decode(value), '\n')
     local drawn = vim.tbl_map(function(line)

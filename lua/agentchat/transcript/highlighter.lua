@@ -31,6 +31,7 @@ local ANSWER_MS = 5000 -- after which the host is asked again
 ---@field text agentchat.WaitingText it is part of
 ---@field lang? string of a block of code
 ---@field is_table boolean
+---@field number? integer of the first line, of a result that is a part of a file
 ---@field is_result boolean? whether it is the result of a call, of the language `lang`
 ---@field indent integer blanks before each line that are no part of it
 ---@field drawn table<integer, string> the marks of each line that has any, from 1
@@ -220,7 +221,9 @@ local function highlight_result(chat, id, section, lines, shifts, pause)
     found.rows = results.match_rows(lines)
     return draw(chat, id, section, found, pause)
   end
-  local under = section.lang == results.CHANGE and results.change_rows(lines) or {}
+  local under = section.number and results.number_rows(lines, section.number)
+    or section.lang == results.CHANGE and results.change_rows(lines)
+    or {}
   if not code.is_small(lines) then
     found.rows = under
     return draw(chat, id, section, found, pause)
@@ -327,11 +330,13 @@ end
 ---@param first integer row
 ---@param last integer row after the last one
 ---@param indent integer blanks before each line
-function M.add_result(chat, first, last, lang, indent)
+---@param number? integer of the first line in its file
+function M.add_result(chat, first, last, lang, indent, number)
   local id = set_region(chat.buf, nil, first, last)
   chat.transcript.highlighting.sections[id] = {
     text = { open = false },
     lang = lang,
+    number = number,
     is_table = false,
     is_result = true,
     indent = indent,

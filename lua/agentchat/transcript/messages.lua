@@ -212,7 +212,8 @@ local function colour_result(chat, block)
   local lang = block.state == 'done' and results.language(block)
   local row = marks.find(chat.buf, block.mark)
   if not lang or not row then return end
-  highlighter.add_result(chat, row + 1, row + 1 + #block.drawn, lang, tool_block.INDENT)
+  local number = results.first_number(block)
+  highlighter.add_result(chat, row + 1, row + 1 + #block.drawn, lang, tool_block.INDENT, number)
 end
 
 function M.block(chat, id, fields)

@@ -6,6 +6,7 @@ local M = {}
 local LOOKED_AT = 20 -- lines in which a diff begins
 
 local READS = { read = true, read_file = true }
+local IMAGES = { png = true, jpg = true, jpeg = true, gif = true, webp = true }
 local SEARCHES = { grep = true, grep_search = true }
 
 M.MATCHES = 'matches'
@@ -22,8 +23,15 @@ end
 --- The file that a call has read, and the number of the first line.
 ---@return string? path, integer? first
 function M.path(block)
-  local path, first = block.title:match('^read (.-):?(%d*)[%d-]*$')
-  return path, tonumber(first) or 1
+  local path, first = block.title:match('^read (.+):(%d+)[%d-]*$')
+  return path or block.title:match('^read (.+)$'), tonumber(first) or 1
+end
+
+--- The number of the first line that a call has read; nil of other calls.
+function M.first_number(block)
+  if not READS[block.tool] then return nil end
+  local path, first = M.path(block)
+  return path and not IMAGES[(path:match('%.(%w+)$') or ''):lower()] and first or nil
 end
 
 --- The language of a result, as after a fence, or `MATCHES`; nil if it stays plain.
@@ -36,6 +44,24 @@ function M.language(block)
   end
   if SEARCHES[block.tool] then return M.MATCHES end
   return is_diff(block.output) and 'diff' or nil
+end
+
+--- The decorations of a file that was read: the number before each line, but for notes below it.
+---@param lines string[]
+---@param first integer number of the first line
+---@return string[] decorations of each line
+function M.number_rows(lines, first)
+  local count = #lines
+  while count > 1 and lines[count]:find('^%[.*%]$') do
+    count = count - 1
+  end
+  count = count < #lines and lines[count] == '' and count - 1 or #lines
+  local width = #tostring(first + count - 1)
+  local rows = {}
+  for i = 1, #lines do
+    rows[i] = i <= count and decorations.number(first + i - 1, width) or ''
+  end
+  return rows
 end
 
 --- The decorations of matches, like `src/shop.py:12: def total`.

@@ -25,7 +25,9 @@ end
 ---@param key? string of the mapping, where it is a single key
 function M.is_deliberate(key)
   local pressed = typed ~= '' and (key == nil or typed == vim.keycode(key))
-  return pressed and vim.v.count == 0 and vim.fn.reg_executing() == ''
+  -- In insert mode the count is that of the last command.
+  local counted = vim.v.count ~= 0 and not vim.startswith(api.nvim_get_mode().mode, 'i')
+  return pressed and not counted and vim.fn.reg_executing() == ''
 end
 
 --- What a key is mapped to that must do nothing. Not `<Nop>`: Neovim would count that press with the

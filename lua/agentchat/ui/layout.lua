@@ -213,6 +213,12 @@ function M.cut(text, width)
   return ''
 end
 
+--- The same, after a whole word where there is one.
+function M.cut_words(text, width)
+  local cut = M.cut(text, width)
+  return cut == text and cut or (cut:gsub('[%s,]+%S*…$', '…'))
+end
+
 --- `text` without characters that the screen shows as several cells or acts on.
 function M.printable(text) return (text:gsub('%c', '?')) end
 

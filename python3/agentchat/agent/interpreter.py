@@ -240,6 +240,7 @@ class Interpreter:
     async def _perform_on_overlay(self, effect: e.Effect[Any]) -> Any:
         match effect:
             case e.BeginStage():
+                self._runner.warm_up()
                 return await self._stage.begin()
             case e.EndStage():
                 return await self._stage.end()

@@ -171,6 +171,7 @@ class Session:
         """
         if mode != STAGE_MODE:
             self._mode.change(mode)
+            self._view.show_tools(self.chat)  # a mode hides some
         elif self._in_turn:
             self._background.start(self._mode.enter_stage(), "stage mode")
         else:  # a message that the user sends meanwhile waits for it
@@ -342,6 +343,7 @@ class Session:
 
     def _end_turn(self, end: TurnEnd) -> None:
         """Show how the turn ended; what waited for its end can begin."""
+        self._view.show_tools(self.chat)  # a search may have found some
         self._expander.end_turn()
         if self._agent is not None:
             self._agent.end_turn(self.chat.history, end)

@@ -36,6 +36,7 @@ from agentchat.core.frontend import Frontend
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy
+from agentchat.core.text import mask_values
 from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import Environment
 from agentchat.core.tools.toolset import Toolset
@@ -234,8 +235,9 @@ class ChatBuilder:
         tool_sources.join(self._uuid, tools, self._settings, session.tools, judge_again)
 
     def _hide(self, journal: JournalWriter, keys: Iterable[str]) -> None:
-        """Mask keys in the journal and the log from now on."""
+        """Mask keys in results, the journal and the log from now on."""
         keys = tuple(keys)
+        mask_values(keys)
         journal.mask_secrets(keys)
         self._state.secrets.add(keys)
 

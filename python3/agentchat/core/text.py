@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from agentchat.core.limits import RESULT_BYTES
 
@@ -173,11 +174,13 @@ _TOKENS = {
     "SendGrid key": r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
     # Words joined by hyphens look alike: a key has a long run of letters and digits.
     "API key": r"sk-(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z0-9]{16})[A-Za-z0-9_-]{20,}",
+    "Groq key": r"gsk_[A-Za-z0-9]{40,}",
+    "xAI key": r"xai-[A-Za-z0-9]{40,}",
     "JSON web token": r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
 }
 _PARTS = (
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "ASIA", "xox"),
-    *("xapp-", "AIza", "k_live_", "npm_", "pypi-", "hf_", "SG.", "sk-", "eyJ"),
+    *("xapp-", "AIza", "k_live_", "npm_", "pypi-", "hf_", "SG.", "sk-", "eyJ", "gsk_", "xai-"),
 )
 """Texts of which a token contains one: looking for them is much faster than the expression."""
 _PRIVATE_KEY = re.compile(
@@ -188,10 +191,51 @@ _NAMES = list(_TOKENS)
 _TOKEN = re.compile("(?<![A-Za-z0-9])(?:" + "|".join(f"({p})" for p in _TOKENS.values()) + ")")
 
 
+_PLACES = (
+    # https://user:password@host, https://token@host
+    re.compile(
+        r"(?<=://)(?P<before>[^\s/@:\"'<>${}]*:)?"
+        r"(?P<secret>(?(before)[^\s/@\"'<>${}]{8,}|[A-Za-z0-9_-]{20,}))(?=@[\w.-])"
+    ),
+    # Authorization: Bearer …
+    re.compile(
+        r"(?i:(?P<before>\b(?:authorization[\"']?\s*[:=]\s*[\"']?(?:basic|bearer|token)\s+"
+        r"|(?:x-api-key|private-token|api-key)[\"']?\s*[:=]\s*[\"']?)))"
+        r"(?P<secret>[A-Za-z0-9+/=._~-]{16,})"
+    ),
+    # MISTRAL_API_KEY=…: a value without a form of its own, so one with letters and digits
+    re.compile(
+        r"(?P<before>\b[A-Z][A-Z0-9_]*(?:API_KEY|_TOKEN|_SECRET|_SECRET_KEY|_PASSWORD)"
+        r"[\"']?\s*[:=]\s*[\"']?)"
+        r"(?P<secret>(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])[\w+/=-]{20,})"
+    ),
+)
+"""Places in which a secret stands, whatever its form is."""
+_PLACE_PARTS = re.compile(r"://[^\s/]*@|(?i:authorization|api.key|_token|_secret|_password)")
+
+_known_values: set[str] = set()
+SHORTEST_VALUE = 16
+"""Characters of a key that is masked by its value: a shorter one may be a word."""
+
+
+def mask_values(values: Iterable[str]) -> None:
+    """Mask these texts, too, from now on and in the whole process: keys that the user has."""
+    _known_values.update(value for value in values if len(value) >= SHORTEST_VALUE)
+
+
 def mask_secrets(text: str) -> str:
-    """Return a text in which each key with a known prefix is replaced by ``[masked: KIND]``."""
+    """Return a text in which each secret is replaced by ``[masked: KIND]``.
+
+    Secrets are keys with a known prefix, what stands where a password does, and the values that
+    :func:`mask_values` was given.
+    """
+    for value in _known_values:
+        text = text.replace(value, "[masked: API key]")
     if "PRIVATE KEY" in text:
         text = _PRIVATE_KEY.sub("[masked: private key]", text)
-    if not any(part in text for part in _PARTS):
-        return text
-    return _TOKEN.sub(lambda match: f"[masked: {_NAMES[(match.lastindex or 1) - 1]}]", text)
+    if any(part in text for part in _PARTS):
+        text = _TOKEN.sub(lambda match: f"[masked: {_NAMES[(match.lastindex or 1) - 1]}]", text)
+    if _PLACE_PARTS.search(text):
+        for place in _PLACES:
+            text = place.sub(lambda match: f"{match['before'] or ''}[masked: password]", text)
+    return text

@@ -115,6 +115,8 @@ class ProcessResult:
     tail: bytes = b""
     dropped: int = 0
     stderr: bytes = b""
+    ended: int = 0
+    """The background processes that were ended with it, as far as that is known."""
 
 
 @frozen

@@ -18,7 +18,7 @@ from agentchat.core.context.context import (
 )
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult, Usage
-from agentchat.core.spending import Totals
+from agentchat.core.spending import Totals, format_cost
 from agentchat.core.tools.todo import BOXES, TodoItem
 from agentchat.journal.codec import CONTENT_KIND, from_fields
 from agentchat.journal.records import (
@@ -216,6 +216,16 @@ def read_totals(records: Iterable[Record]) -> Totals:
     for record in without_copies(records):
         totals = totals.add(usage_of(record))
     return totals
+
+
+def describe_chat(records: Sequence[Record]) -> str:
+    """Return a chat in one line, like ``3 turns · gpt-5 · $0.12``."""
+    turns = len({record.number for record in records if isinstance(record, TurnStarted)})
+    replies = (r.message for r in reversed(records) if isinstance(r, MessageRecorded))
+    model = next((reply.model for reply in replies if isinstance(reply, Reply)), "")
+    cost = format_cost(read_totals(records).cost)
+    parts = (f"{turns} {'turn' if turns == 1 else 'turns'}", model, cost)
+    return " · ".join(filter(None, parts))
 
 
 class _Progress:

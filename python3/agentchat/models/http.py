@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import re
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -37,6 +38,9 @@ AFTER_FINISH_SECONDS = 2.0
 
 BEGINNING_BYTES = 1024 * 1024
 """How much is read of a body that explains an error."""
+
+LARGEST_JSON = 16 * 1024 * 1024
+"""How much is read of a list of models, or of another answer that is no stream."""
 
 TRUST = "If you trust it, set $SSL_CERT_FILE to a file with its certificate, then restart Neovim."
 
@@ -183,14 +187,14 @@ class HttpClient:
         url = f"{self.base_url}/{path}"
         try:
             async with asyncio.timeout(seconds):
-                response = await client.request(
+                async with client.stream(
                     method,
                     url,
-                    headers=dict(headers),
+                    headers={**headers, "Accept-Encoding": "identity"},
                     json=body,
                     follow_redirects=_may_follow(headers),
-                )
-            return response.json() if response.is_success else None
+                ) as response:
+                    return await _read_json(response) if response.is_success else None
         except (httpx2.HTTPError, OSError) as error:
             raise _connection_failure(error, self.base_url, seconds) from error
         except (httpx2.InvalidURL, ValueError, RecursionError):
@@ -262,6 +266,21 @@ def check_url(url: str) -> str:
             "like http://127.0.0.1:8080/v1."
         )
     return url.strip().rstrip("/")
+
+
+async def _read_json(response: httpx2.Response) -> object:
+    """Return the JSON of an answer; raises ValueError if it is too large, or compressed.
+
+    A compressed body may unpack to any size before it can be counted.
+    """
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise ValueError("it is compressed, though it was asked not to be")
+    data = bytearray()
+    async for chunk in response.aiter_raw():
+        data += chunk
+        if len(data) > LARGEST_JSON:
+            raise ValueError("it is too large")
+    return json.loads(data)
 
 
 def _may_follow(headers: Mapping[str, str]) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 
 from agentchat.core.frozen import frozen
 from agentchat.core.messages import Status, ToolResult
+from agentchat.core.tools.call import CUSTOM
 from agentchat.core.tools.registry import Group
 from agentchat.core.tools.tool import (
     Access,
@@ -45,7 +46,10 @@ Arguments = Mapping[str, Any]
 SECONDS = 120.0
 """How long a call may take, unless the tool says so."""
 
-METADATA = ("concurrency_safe", "read_only", "destructive", "search_hint")
+METADATA = (
+    "concurrency_safe", "read_only", "destructive", "search_hint", "permission_class",
+    "audit_operation",
+)  # fmt: skip
 FUNCTION = "function"
 
 
@@ -153,8 +157,10 @@ class LuaTool:
             steps=(self._run,),
             metadata=Metadata(
                 aliases=self._texts("aliases"),
-                permission_class="custom",
-                **{field: declared[field] for field in METADATA if field in declared},
+                **{
+                    "permission_class": CUSTOM,
+                    **{field: declared[field] for field in METADATA if field in declared},
+                },
             ),
             capability=Capability(
                 dry_run="dry_run" in hooks, min_confidence=declared.get("min_confidence") or 0
@@ -172,11 +178,13 @@ class LuaTool:
             hooks=Hooks(
                 setup=self._step("setup"),
                 exit=self._step("on_exit"),
+                once=bool(declared.get("setup_once")),
                 result=self._format if set(OUTCOMES.values()) & hooks else None,
             ),
             always_load=bool(declared.get("always_load")),
             system_prompt=declared.get("system_prompt") or "",
             asks=self._asks if asks == FUNCTION else asks,
+            affected_resources=self._texts("affected_resources"),
             source=f"register_tool {declared['revision']}",
         )
 

@@ -46,6 +46,9 @@ ONLY_ASK = "Chats with agents have the mode ask only so far: {} was not set to {
 OWN_MODEL = "{} has its own model and conversation: choose and compact with its own commands."
 NO_MODEL = "{} works in this chat with its own model and conversation, and has them elsewhere."
 
+LIST_SECONDS = 2.0
+"""How long the list of tools waits for files that are being loaded; they join it later."""
+
 
 @dataclass(slots=True)
 class OpenChat:
@@ -237,14 +240,36 @@ class OpenChat:
         self.session.show_changes(payload.get("turn"), newest=newest)
 
     def show_tools(self, payload: Payload) -> None:
-        """Show the tools of the chat and the files of custom tools."""
-        lines = [
+        """Show the tools of the chat and the files of custom tools, once these are loaded."""
+        self.background.start(self._show_tools(), "the tools")
+
+    async def _show_tools(self) -> None:
+        loading = asyncio.ensure_future(self.tools.ready())
+        await asyncio.wait({loading}, timeout=LIST_SECONDS)
+        self._show_page("Tools", self._tool_lines())
+        if not loading.done():
+            await loading
+            self.lua.call("page.update", "Tools", self._tool_lines())
+
+    def _tool_lines(self) -> list[str]:
+        return [
             *listings.tools(self.chat),
             *self.tool_sources.lines(self.chat.uuid),
             *self.commands.lines(),
             *listings.rules_files(self.session.rules_files.names()),
         ]
-        self._show_page("Tools", lines)
+
+    def add_tool(self, payload: Payload) -> None:
+        """Give the chat a tool or group, once its own tools are loaded."""
+        self.background.start(self._change_tools(self.tools.add, payload["name"]), "the tools")
+
+    def remove_tool(self, payload: Payload) -> None:
+        """Take a tool or group from the chat."""
+        self.background.start(self._change_tools(self.tools.remove, payload["name"]), "the tools")
+
+    async def _change_tools(self, change: Callable[[str], None], name: str) -> None:
+        await self.tools.ready()
+        change(name)
 
     def show_approvals(self, payload: Payload) -> None:
         """Show the remembered answers, for the user to revoke."""
@@ -345,8 +370,8 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "rule_revise": OpenChat.revise_rule,
     "rule_write": OpenChat.write_rule,
     "tools": OpenChat.show_tools,
-    "add_tool": lambda chat, p: chat.tools.add(p["name"]),
-    "remove_tool": lambda chat, p: chat.tools.remove(p["name"]),
+    "add_tool": OpenChat.add_tool,
+    "remove_tool": OpenChat.remove_tool,
     "log": OpenChat.show_log,
     "export_log": OpenChat.export_log,
 }

@@ -69,7 +69,8 @@ from agentchat.journal.export import write_lines
 from agentchat.journal.file import journal_path
 from agentchat.journal.index import SavedChat, delete_chat, fork_chat, list_saved_chats
 from agentchat.journal.markdown import render_markdown
-from agentchat.journal.reader import read_history, scan
+from agentchat.journal.reader import describe_chat, read_history, scan
+from agentchat.journal.records import Record
 from agentchat.models.learned import LearnedServers
 from agentchat.nvim.agent_connections import AgentConnections
 from agentchat.nvim.chat_factory import ChatFactory
@@ -277,8 +278,9 @@ class Router:
         self._lua.call("sessions.show" if is_list else "history.choose", items, dict(payload))
 
     async def _preview_saved(self, payload: Payload) -> None:
-        lines = await asyncio.to_thread(self._markdown, payload["saved"])
-        self._lua.call("sessions.preview", payload["saved"], lines)
+        records = await asyncio.to_thread(self._read_saved, payload["saved"])
+        lines = await asyncio.to_thread(render_markdown, read_history(records))
+        self._lua.call("sessions.preview", payload["saved"], lines, describe_chat(records))
 
     async def _export_saved(self, payload: Payload) -> None:
         path = Path(payload["path"])
@@ -293,12 +295,14 @@ class Router:
         await asyncio.to_thread(delete_chat, self._state.folder, payload["saved"])
         self._lua.call("sessions.deleted", payload["saved"])
 
-    def _markdown(self, chat: str, title: str = "") -> list[str]:
+    def _read_saved(self, chat: str) -> Sequence[Record]:
         try:
-            records = scan(journal_path(self._state.folder, chat)).records
+            return scan(journal_path(self._state.folder, chat)).records
         except OSError as error:
             raise UserError("This chat is not on disk any more.") from error
-        return render_markdown(read_history(records), title)
+
+    def _markdown(self, chat: str, title: str) -> list[str]:
+        return render_markdown(read_history(self._read_saved(chat)), title)
 
     async def _highlight(self, payload: Payload) -> None:
         lines, language = payload["lines"], payload["language"]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from agentchat.core.shell.parse import candidate_words
 from agentchat.core.shell.programs import INTERPRETERS, LAUNCHERS
+from agentchat.workspace.process.regular import read_regular
 
 MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 """A larger script is compared by its times and size only."""
@@ -152,8 +153,7 @@ def _content(path: str) -> Iterator[str]:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(MAX_SCRIPT_BYTES)
+        return read_regular(path, MAX_SCRIPT_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return ""
 

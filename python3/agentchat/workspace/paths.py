@@ -10,14 +10,18 @@ from collections.abc import Sequence
 
 from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import fold_name, is_protected, is_secret
+from agentchat.core.text import mask_secrets
 from agentchat.core.workspace import FileTarget, Zone
 from agentchat.workspace.files.operation import read_attributes
+from agentchat.workspace.process.regular import read_regular
 from agentchat.workspace.process.repository_places import repository_places
 
 _SPECIAL = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:zip|zipfile|tar|tarfile|jar|fugitive|term|man|file|data|oil):",
     re.IGNORECASE,
 )
+SETTINGS_BYTES = 64 * 1024
+"""What of a protected file is searched for credentials."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -105,8 +109,9 @@ class Paths:
             return Zone.SECRET
         if not is_inside:
             return Zone.OUTSIDE
-        is_guarded = is_protected(parts) or facts.is_protected(real)
-        return Zone.PROTECTED if is_guarded else Zone.ORDINARY
+        if not is_protected(parts) and not facts.is_protected(real):
+            return Zone.ORDINARY
+        return Zone.SECRET if _has_credentials(real) else Zone.PROTECTED
 
     def _resolve(self, path: str) -> str:
         real = os.path.realpath(os.path.join(self.root, path))
@@ -186,6 +191,14 @@ def _lstat(path: str) -> os.stat_result | None:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         return os.lstat(path)
     return None
+
+
+def _has_credentials(real: str) -> bool:
+    """Whether a file of settings holds a password or token, as ``.git/config`` may."""
+    with contextlib.suppress(OSError):
+        text = read_regular(real, SETTINGS_BYTES).decode("utf-8", "replace")
+        return mask_secrets(text) != text
+    return False
 
 
 def _device(path: str) -> int | None:

@@ -389,7 +389,7 @@ async def test_a_call_is_undone_by_the_tool_it_named_and_redone_the_same_way(
     assert said.splitlines()[1:] == [
         "- not undoable: deploy `fail=true`",
         "- removed: a",
-        '- undone: deploy `env="x"` (withdraw it)',
+        '- undone: deploy `env="x"` (withdraw it): gone',
     ]
     assert log == ["deploy x", "withdraw x"]
     scene.restart()

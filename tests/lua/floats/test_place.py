@@ -154,10 +154,11 @@ def test_among_three_windows_the_line_that_is_typed_in_is_not_covered(
         check(desk)
 
 
+@pytest.mark.parametrize("turns", [0, 6])
 def test_it_is_as_wide_as_the_chat_and_wider_only_for_a_long_line(
-    start_editor: StartEditor,
+    start_editor: StartEditor, turns: int
 ) -> None:
-    desk = begin(start_editor, (120, 40))
+    desk = begin(start_editor, (120, 40), turns=turns)
     desk.ask()
     found = check(desk)
     assert (found.area.left, found.area.right) == (60, 120)

@@ -257,7 +257,6 @@ def test_a_wrong_declaration_says_what_to_change(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "needs restore="),
         ({"restore": lambda saved, path, more: None}, "restore has a parameter more"),
     ],
 )

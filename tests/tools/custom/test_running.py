@@ -810,7 +810,7 @@ def touch(path: Path, times: int = 1):
     scene.restart()
     assert (await scene.undo()).splitlines()[1:] == [
         '- could not undo touch `path="locked"`: It is locked.',
-        '- undone: touch `path="a"` (touch takes it back)',
+        '- undone: touch `path="a"` (touch takes it back): removed a in ws',
     ]
     assert set(scene.files()) == {"locked", "set-up"}
     assert 'not redoable: touch `path="a"`' in await scene.redo()

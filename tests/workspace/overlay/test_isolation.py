@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from scripts.layers import PACKAGE
 
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.workspace import Command
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.overlay.client import Limits
-from agentchat.workspace.overlay.folder import OverlayFolder
+from agentchat.workspace.overlay.folder import OverlayFolder, sweep
 from agentchat.workspace.overlay.isolation import IsolatedRun, Isolation, Kept
 from tests.workspace.overlay.staging import ENVIRONMENT, plainly, tree
 
@@ -60,13 +62,15 @@ class Isolated:
         return run.result.head.decode()
 
 
-def open_isolated(project: Path, state: Path, home: Path, **more: object) -> Isolated:
+def open_isolated(
+    project: Path, state: Path, home: Path, path: str = os.environ["PATH"], **more: object
+) -> Isolated:
     workspace = UnsavedWorkspace(str(project))
     isolation = Isolation(
         workspace,
         OverlayFolder(state / "chat"),
         hidden=(str(state),),
-        variables={**os.environ, "HOME": str(home)},
+        variables={**os.environ, "HOME": str(home), "PATH": path},
         **more,  # type: ignore[arg-type]
     )
     return Isolated(project, state, workspace, isolation)
@@ -280,6 +284,18 @@ async def test_secrets_of_the_project_cannot_be_opened_also_new_ones(isolated: I
     assert names(await isolated.run("rm -f .env; echo x > .env")) == {}
 
 
+async def test_git_takes_a_secret_that_it_knows_for_unchanged(isolated: Isolated) -> None:
+    key = isolated.project / "test.key"
+    key.write_text("sesame\n")
+    os.utime(key, (1, 1))  # git reads files that are as new as its index
+    begin_repository(isolated.project)
+    run = await isolated.run("git status --short; git diff; git add -A; git commit -am 2")
+    assert names(run) == {}
+    assert run.result.head == b"On branch main\nnothing to commit, working tree clean\n"
+    changed = await isolated.run("echo x > new; git add -A; git commit -qm 2; git show --stat")
+    assert b"1 file changed" in changed.result.head
+
+
 async def test_a_secret_that_a_command_makes_is_a_change(isolated: Isolated) -> None:
     assert names(await isolated.run("echo KEY=1 > .env.test")) == {".env.test": "A"}
 
@@ -375,6 +391,54 @@ async def test_a_killed_server_is_started_again(isolated: Isolated) -> None:
         await running
     await until(lambda: not sleeps("sleep 9876[1]"))
     assert await isolated.output("echo alive") == "alive\n"
+
+
+HOST = """
+import asyncio, os, sys
+from pathlib import Path
+from agentchat.core.workspace import Command
+from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.overlay.folder import OverlayFolder
+from agentchat.workspace.overlay.isolation import Isolation
+
+project, state = sys.argv[1:]
+isolation = Isolation(LocalWorkspace(project), OverlayFolder(Path(state)))
+command = Command(("sh", "-c", "setsid sleep 98760 & sleep 98760"), project, env=dict(os.environ))
+asyncio.run(isolation.run(command))
+"""
+
+
+async def test_nothing_is_left_of_a_killed_host_but_files_to_sweep(
+    isolated: Isolated, tmp_path: Path
+) -> None:
+    state = tmp_path / "killed/chat"
+    argv = (sys.executable, "-c", HOST, str(isolated.project), str(state))
+    host = subprocess.Popen(  # noqa: ASYNC220
+        argv, env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    )
+    await until(lambda: sleeps("sleep 9876[0]"))
+    host.kill()
+    host.wait()
+    await until(lambda: not sleeps("sleep 9876[0]"))
+    await until(lambda: not sleeps(f"{state}"))
+    assert str(state) not in Path("/proc/mounts").read_text()
+    sweep(state.parent, keeps_changes=False)
+    assert not state.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+async def test_a_mount_inside_the_workspace_is_the_reason_why_there_is_no_overlay(
+    isolated: Isolated,
+) -> None:
+    volume = isolated.project / "src"
+    assert plainly(f"mount -t tmpfs none {volume}", isolated.project).returncode == 0
+    try:
+        assert isolated.isolation.why_impossible() == (
+            f"{volume} is mounted inside the workspace, so no overlay can show it. "
+            "Open a folder without mounts."
+        )
+    finally:
+        assert plainly(f"umount {volume}", isolated.project).returncode == 0
 
 
 async def test_input_and_errors_are_passed(isolated: Isolated) -> None:

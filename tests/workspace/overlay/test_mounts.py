@@ -63,7 +63,7 @@ def test_what_a_mount_shows_is_told_from_what_it_hides(home: Path) -> None:
     hidden = str(home / "tools/bin/secret")
     Path(hidden).touch()
     sight = Sight(str(home / "project"), str(home), f"{home}/tools/bin", hidden=(hidden,))
-    mounts = [*list_mounts(sight), *list_hidden(sight)]
+    mounts = [*list_mounts(sight), *(("hide", path) for path in list_hidden(sight))]
     assert is_visible(str(home / "tools/bin/tool"), mounts)
     assert is_visible("/usr/bin/env", mounts)
     for path in (hidden, str(home / ".ssh/id"), "/run/x.sock", "/srv", str(home)):
@@ -73,7 +73,7 @@ def test_what_a_mount_shows_is_told_from_what_it_hides(home: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root could read it")
 def test_root_does_not_see_what_other_users_cannot() -> None:
     sight = Sight("/nowhere", "/nowhere")
-    assert "/etc/shadow" in [mount[1] for mount in list_hidden(sight)]
+    assert "/etc/shadow" in list_hidden(sight)
 
 
 def git(folder: Path, *words: str) -> None:

@@ -382,3 +382,8 @@ async def test_a_file_too_large_for_the_journal_is_left_out_and_named(staging: S
     await staging.run("truncate -s 300M big; echo x > small")
     assert await staging.named() == {"small": "A"}
     assert staging.overlay.changes.skipped == ["big (300.0 MiB)"]
+
+
+async def test_each_of_many_commands_at_once_has_its_own_end(staging: Staging) -> None:
+    runs = (staging.run(f"sleep 0.0{number % 3}; exit {number}") for number in range(30))
+    assert [code for code, _ in await asyncio.gather(*runs)] == list(range(30))

@@ -68,6 +68,8 @@ class Checkpoints:
         if handler is None:
             raise ToolError(f"there is no {name} any more.")
         saved = await handler.save(ready.call.tool.name, ready.call.raw_arguments, context)
+        if handler.restore is None:
+            return ()
         self._journal.add(r.CheckpointCreated(call_id, name))
         undo = UndoCall(f"{name} restores what it saved", tool=name, arguments=saved)
         self._journal.add(undo_record(call_id, undo))

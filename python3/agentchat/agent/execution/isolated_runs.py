@@ -57,7 +57,7 @@ class IsolatedWorkspace(WrappedWorkspace):
         except Unreachable as error:
             self.failure = error
             raise
-        return self.done.result
+        return replace(self.done.result, ended=self.done.ended)
 
 
 async def apply_isolated(
@@ -122,7 +122,6 @@ def with_remarks(output: ToolOutput, run: IsolatedRun, tool: str, *, network: bo
     """
     lines = [
         run.stopped,
-        describe_ended(run.ended),
         _describe_skipped(run.skipped),
         describe_kept(run.kept.number, run.kept.names),
         QUOTA if run.kept.ended else "",
@@ -137,13 +136,6 @@ def with_remarks(output: ToolOutput, run: IsolatedRun, tool: str, *, network: bo
         text=f"{output.text}\n\n{below}",
         display_text=None if display is None else f"{display}\n\n{below}",
     )
-
-
-def describe_ended(number: int) -> str:
-    """Return the line about background processes that ended with their command."""
-    if not number:
-        return ""
-    return f"{number} background {'process was' if number == 1 else 'processes were'} ended."
 
 
 def describe_kept(number: int, names: Sequence[str]) -> str:

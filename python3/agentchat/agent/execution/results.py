@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import uuid
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from agentchat.core.errors import ToolError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import ToolResult
 from agentchat.core.text import head_and_tail, mask_secrets
-from agentchat.core.tools.tool import ResultProcessor, ToolContext
+from agentchat.core.tools.tool import ProcessedResult, ResultProcessor, ToolContext
 
 OWN_LIMIT = frozenset({"read", "bash", "fetch"})
 """Tools that limit their results themselves."""
@@ -71,9 +72,22 @@ async def process_result(
         return result
     try:
         async with asyncio.timeout(PROCESS_SECONDS):
-            text = await processor(result.name, result.text, path, context)
+            processed = await processor(result.name, result.text, path, context)
     except TimeoutError as error:
         raise ToolError(f"it took more than {PROCESS_SECONDS:g} s") from error
-    if text is None:
+    if processed is None:
         return result
-    return replace(result, text=head_and_tail(mask_secrets(text), path), display_text=None)
+    if isinstance(processed, str):
+        processed = ProcessedResult(processed)
+    where = processed.stored_at or path
+    text = head_and_tail(mask_secrets(processed.text), where)
+    if processed.stored_at:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    return replace(
+        result,
+        text=text,
+        display_text=None,
+        details=with_truncation(result.details, where),
+        full_text_path=None if processed.stored_at else path,
+    )

@@ -140,7 +140,7 @@ class ToolRunner:
                 ready, context, lambda: run_steps_safely(call.tool, call.arguments, context)
             )
         result = _with_change(result, changed or _staged_files(result, staged))
-        if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
+        if _status(result) is Status.SUCCESS and not ready.target.restores:
             await self._record_undo(call, result)
         heading, result = await self._stage(call, staged, result, in_overlay)
         answer = self.make_result(call.call.id, call.tool.name, result, heading)
@@ -163,6 +163,11 @@ class ToolRunner:
             text = f"{result.text}\n{NOT_STAGED.format(str(error) or type(error).__name__)}"
             return "", replace(result, text=text, is_error=True)
         return STAGED if any(not change.is_standing for change in staged) else "", result
+
+    def warm_up(self) -> None:
+        """Start what runs commands isolated, if the next one may need it."""
+        if self._isolation is not None and self._policy.isolates:
+            self._isolation.warm_up()
 
     async def run_isolated(self, ready: ReadyCall, *, shown: bool = True) -> IsolatedCall:
         """Run a command on an overlay of its own, and return what it did.

@@ -47,6 +47,7 @@ from agentchat.journal.undo_plan import (
 )
 from agentchat.journal.writer import JournalWriter
 
+NO_ANSWER = "(no output)"
 SHOWN_CHARACTERS = 200
 CHANGED = "it changed since"
 
@@ -219,7 +220,7 @@ class Rollback:
             missing = f"there is no tool {one_line(undo.tool)}"
             return UndoOutcome(f"not {word}: {line}: {missing}", False)
         try:
-            await self._run(_reverting(undo_tool, call, undo), undo, self._ids[call.call_id])
+            said = await self._run(_reverting(undo_tool, call, undo), undo, self._ids[call.call_id])
         except Irreversible as error:
             guide = f". By hand: {one_line(error.manual_guide)}" if error.manual_guide else ""
             return UndoOutcome(f"not {word}: {line}{guide}", False)
@@ -236,10 +237,15 @@ class Rollback:
             )
             self._journal.add(undo_record(self._ids[call.call_id], again))
         verb = "redone" if undo.is_redo else "undone"
-        return UndoOutcome(f"{verb}: {line} ({one_line(undo.description)})", True)
+        answer = one_line(said)
+        answer = f": {answer}" if answer and answer != NO_ANSWER else ""
+        return UndoOutcome(f"{verb}: {line} ({one_line(undo.description)}){answer}", True)
 
-    async def _run(self, tool: Tool, undo: UndoCall, call_id: str) -> None:
-        """Run a call that undoes another one; raises ArgumentError or ToolError."""
+    async def _run(self, tool: Tool, undo: UndoCall, call_id: str) -> str:
+        """Run a call that undoes another one; return what it says.
+
+        Raises ArgumentError or ToolError.
+        """
         arguments = await parse_arguments(tool, undo.arguments)
         fields = dict(undo.arguments)
         sent = ToolCall(call_id, tool.name, json.dumps(fields, default=str))
@@ -247,11 +253,13 @@ class Rollback:
         decision = Decision(Verdict.ALLOW, Reason("command"))
         try:
             await self._runner.set_up(call)
-            await self._run_steps(ReadyCall(call, CallTarget(self._workspace.root), decision))
+            return await self._run_steps(
+                ReadyCall(call, CallTarget(self._workspace.root), decision)
+            )
         finally:
             await self._runner.tear_down(call)
 
-    async def _run_steps(self, ready: ReadyCall) -> None:
+    async def _run_steps(self, ready: ReadyCall) -> str:
         self._journal.add(*start_records(ready), durable=has_own_effect(ready))
         outcome = await self._runner.run(ready)
         self._journal.add(r.CallFinished(outcome.call_id, outcome.status.value))
@@ -260,6 +268,7 @@ class Rollback:
             raise Irreversible(guide)
         if outcome.status is not Status.SUCCESS:
             raise ToolError(outcome.text)
+        return outcome.text
 
 
 async def check_place(workspace: Workspace, path: str) -> str:

@@ -74,7 +74,7 @@ from agentchat.core.permissions.rules import (
     suggest_rules,
 )
 from agentchat.core.shell.readers import reads_only
-from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
+from agentchat.core.tools.call import CallTarget, ValidCall, asks_to_read
 from agentchat.core.tools.tool import Tool
 from agentchat.core.urls import is_local
 from agentchat.core.workspace import FileTarget
@@ -407,7 +407,7 @@ def _decide_by_rules(rules: tuple[Rule, ...], target: CallTarget, policy: Policy
 
 def _decide_in_overlay(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
     """Return the decision about a call in the overlay; the review decides about what it writes."""
-    unusual = [read for read in target.reads if read.zone in UNUSUAL_READS]
+    unusual = [read for read in target.reads if asks_to_read(read)]
     if unusual:
         return Decision(Verdict.ASK, _path_reason(unusual[0]))
     if target.network and policy.stage_network == "ask":

@@ -162,7 +162,7 @@ def _definition(name: str) -> str:
 
 
 GENERIC = re.compile(
-    r"--no-[a-z-]+|--dry-run|--version|--verbose|--quiet|--silent|--colou?r(?:=\w+)?"
+    r"--no-(?!index\b|exclude-standard\b|preserve-root\b)[a-z-]+|--dry-run|--version|--verbose|--quiet|--silent|--colou?r(?:=\w+)?"
 )
 """Flags that make no program run or write something."""
 

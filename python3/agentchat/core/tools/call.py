@@ -15,11 +15,23 @@ from agentchat.core.workspace import FileTarget, Zone
 
 SAVED_FILES = "files"
 """The checkpoint that consists of files in the journal."""
+CONFIRMATION = "confirmation "
+"""Begins the name of a checkpoint that is only confirmed: it restores nothing."""
 CUSTOM = "custom"
 """The permission class of a custom tool that declares none."""
 
 UNUSUAL_READS = (Zone.OUTSIDE, Zone.SECRET)
 """The zones in which reading asks in every mode."""
+
+
+PACKAGES = frozenset({"node_modules", "site-packages", ".pnpm", ".git"})
+"""Folders in which package managers and git give files a second hard link."""
+
+
+def asks_to_read(target: FileTarget) -> bool:
+    """Whether reading a file asks in every mode: it may be another one than its name says."""
+    is_linked = target.hard_linked and PACKAGES.isdisjoint(target.display_path.split("/"))
+    return target.zone in UNUSUAL_READS or is_linked
 
 
 @frozen
@@ -75,9 +87,14 @@ class CallTarget:
     """What makes the checkpoint before the call, if it needs one."""
 
     @property
+    def restores(self) -> bool:
+        """Whether the checkpoint before the call can be restored."""
+        return bool(self.checkpoint) and not self.checkpoint.startswith(CONFIRMATION)
+
+    @property
     def unusual(self) -> tuple[FileTarget, ...]:
         """Return the targets that ask in every mode: protected, secret or outside ones."""
-        reads = (t for t in self.reads if t.zone in UNUSUAL_READS)
+        reads = (t for t in self.reads if asks_to_read(t))
         writes = (t for t in self.writes if not t.ordinary)
         return (*reads, *writes)
 

@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import KW_ONLY, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from agentchat.core.diff.changeset import ChangeSet, ReplacedLines
 from agentchat.core.errors import ToolError
@@ -88,6 +88,9 @@ class Metadata:
     """Whether each call is a shell command: it can run isolated."""
 
 
+UndoMethod = Literal["", "tool", "manual"]
+
+
 @frozen
 class Capability:
     """The safety features of a tool; the defaults are the cautious values."""
@@ -95,6 +98,20 @@ class Capability:
     dry_run: bool = False
     reversible: bool = False
     min_confidence: int = 0
+    undo_method: UndoMethod = ""
+    """What undoes a call: another tool, the user by hand, or nothing that is declared."""
+    undo_tool: str = ""
+    """The tool that undoes a call, for the method ``tool``."""
+    undo_description: str = ""
+    """What undoing does, or what the user can do by hand."""
+
+    @property
+    def undo_text(self) -> str:
+        """What the user is told about undoing before a call; empty if nothing is declared."""
+        if self.undo_method == "manual":
+            return f"by hand: {self.undo_description}"
+        by = f"by {self.undo_tool}" if self.undo_tool else ""
+        return ": ".join(filter(None, (by, self.undo_description)))
 
     @property
     def safety_level(self) -> int:
@@ -416,24 +433,31 @@ SaveFunction = Callable[[str, Mapping[str, Any], ToolContext], Awaitable[Mapping
 """Saves the state before a call of this tool with these arguments; returns JSON data."""
 
 
-ResultProcessor = Callable[[str, str, str, ToolContext], Awaitable[str | None]]
-"""Shortens a large result: takes the tool's name, the text cut as usual and the file with it all.
+@frozen
+class ProcessedResult:
+    """What a processor makes of a large result; ``stored_at``: where it stored all of it, if so."""
 
-Returns the text for the model, or ``None`` for the one that is cut as usual.
-"""
+    text: str
+    stored_at: str = ""
+
+
+ResultProcessor = Callable[[str, str, str, ToolContext], Awaitable[ProcessedResult | str | None]]
+"""Shortens a large result: takes the tool's name, the text cut as usual and the file with it all.
+Returns ``None`` to keep the text."""
 
 
 @frozen
 class CheckpointHandler:
     """Saves the state before calls of ``tools`` (all if there are none), and restores it.
 
-    ``restore`` is a tool that no model is given; its arguments are what ``save`` returned.
+    ``restore`` is a tool that no model is given; its arguments are what ``save`` returned. Without
+    it, the handler only confirms that the state is safe, and nothing is promised about undoing.
     """
 
     name: str
     tools: tuple[str, ...]
     save: SaveFunction
-    restore: Tool
+    restore: Tool | None
 
     def covers(self, tool: Tool) -> bool:
         """Whether the handler is for calls of this tool."""

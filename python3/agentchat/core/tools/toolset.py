@@ -358,6 +358,10 @@ class Toolset:
         group = self.group(name)
         return self._registry.filter(group.tools if group else (name,))
 
+    def named(self, name: str) -> tuple[Tool, ...]:
+        """Return the known tools of a group."""
+        return self._members(name)
+
     def _members(self, name: str) -> tuple[Tool, ...]:
         group = self._groups.get(name)
         return self._registry.filter(group.tools) if group else ()

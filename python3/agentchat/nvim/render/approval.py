@@ -14,7 +14,7 @@ from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.shell.dangers import find_dangers
 from agentchat.core.text import escape_hidden_characters, escape_line
-from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
+from agentchat.core.tools.call import CONFIRMATION, SAVED_FILES, CallTarget, declared_effects
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always, offers_turn
 from agentchat.core.turn.effects import ApprovalRequest, IsolatedCall
@@ -178,7 +178,7 @@ def safety(request: ApprovalRequest) -> int:
         return 2 if shown else 0
     if request.isolated is not None:
         return 2
-    return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
+    return max(request.call.tool.capability.safety_level, int(request.target.restores))
 
 
 def _only_reads(request: ApprovalRequest) -> bool:
@@ -375,6 +375,7 @@ def _effects(request: ApprovalRequest) -> list[list[str]]:
     impact = effects.get("estimated_impact", {})
     facts = [
         ["does", effects.get("summary", "")],
+        ["undo", request.call.tool.capability.undo_text],
         ["kind", ", ".join(kinds)],
         ["resources", ", ".join(effects.get("affected_resources", ()))],
         ["affects", "\n".join(_shortened(effects.get("would_affect", [])))],
@@ -401,6 +402,8 @@ def _shortened(texts: list[str]) -> list[str]:
 
 def _describe_checkpoint(target: CallTarget) -> str:
     """Return what is saved before the call."""
+    if target.checkpoint and not target.restores:
+        return f"{target.checkpoint.removeprefix(CONFIRMATION)} confirms it, and restores nothing"
     if target.checkpoint != SAVED_FILES:
         return f"made by {target.checkpoint.removeprefix('checkpoint ')}"
     return "saves " + ", ".join(_shortened([file.display_path for file in target.savable]))
@@ -445,7 +448,7 @@ def _warning(request: ApprovalRequest, level: int) -> str:
     ]
     reversible = request.preview.reversible if request.preview is not None else None
     # Level 0 says so itself.
-    if level > 0 and reversible is False and not request.target.checkpoint:
+    if level > 0 and reversible is False and not request.target.restores:
         lines.append(IRREVERSIBLE)
     return " ".join(escape_line(line) for line in lines if line)
 

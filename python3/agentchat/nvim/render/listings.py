@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.text import escape_hidden_characters
+from agentchat.core.text import escape_hidden_characters, escape_line
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
 
@@ -83,23 +84,62 @@ def _summary(tool: Tool) -> str:
 def describe_nature(tool: Tool) -> str:
     """Return what a tool declares of its safety, like ``dry run, undo``; empty if nothing."""
     metadata, capability = tool.metadata, tool.capability
+    resources = tool.affected_resources
+    affects = ", ".join(resources) if isinstance(resources, tuple) else "what a call says"
     natures = {
         "reads": metadata.read_only,
         "destructive": metadata.destructive,
         "dry run": capability.dry_run,
-        "undo": capability.reversible,
+        f"undo {capability.undo_text}".strip(): capability.reversible or capability.undo_method,
         "checkpoint": metadata.requires_checkpoint,
         "reverse thinking": metadata.requires_reverse_thinking,
         f"confidence {capability.min_confidence}": capability.min_confidence > 0,
+        f"affects {affects}": bool(resources),
     }
-    return ", ".join(name for name, is_declared in natures.items() if is_declared)
+    return escape_line(", ".join(name for name, is_declared in natures.items() if is_declared))
+
+
+def tool_table(tool: Tool, state: str, groups: Iterable[str] = ()) -> dict[str, Any]:
+    """Return all that a tool declares, for ``require('agentchat').tools``."""
+    metadata, capability = tool.metadata, tool.capability
+    resources = tool.affected_resources
+    return {
+        "name": tool.name,
+        "label": tool.label or tool.name,
+        "description": tool.description,
+        "state": state,
+        "groups": list(groups),
+        "metadata": {
+            **{field.name: getattr(metadata, field.name) for field in fields(metadata)},
+            "aliases": list(metadata.aliases),
+        },
+        "capability": {
+            **{field.name: getattr(capability, field.name) for field in fields(capability)},
+            "safety_level": capability.safety_level,
+            "affected_resources": list(resources) if isinstance(resources, tuple) else [],
+        },
+    }
 
 
 def mentions(chat: Chat) -> list[dict[str, Any]]:
-    """Return the names that a prompt can mention: ``name``, ``kind``, ``about``, ``given``."""
+    """Return the names that a prompt can mention: ``name``, ``kind``, ``about``, ``given``.
+
+    That of a tool has all that the tool declares as ``tool``.
+    """
     toolbox, held = chat.toolset, _names(chat.toolset.tools())
+    deferred = _names(toolbox.deferred())
+    groups = {group.name: _names(toolbox.named(group.name)) for group in toolbox.groups()}
+
+    def described(tool: Tool) -> dict[str, Any]:
+        given = tool.name in held
+        state = "inactive" if not given else "deferred" if tool.name in deferred else "active"
+        state = "hidden" if given and chat.policy.forbids(tool) else state
+        member_of = [name for name, names in groups.items() if tool.name in names]
+        table = tool_table(tool, state, member_of)
+        return {**_mention(tool.name, "tool", tool.snippet, given), "tool": table}
+
     return [
-        *(_mention(t.name, "tool", t.snippet, t.name in held) for t in toolbox.all_tools()),
+        *map(described, toolbox.all_tools()),
         *(
             _mention(group.name, "group", ", ".join(group.tools), toolbox.has_name(group.name))
             for group in toolbox.groups()

@@ -95,6 +95,7 @@ class ShellResult:
         failure: the line about a command that did not succeed; empty for a success.
         stored: the file with the whole output, if ``text`` is only its head and tail.
         total: the bytes of the whole output.
+        ended: background processes that were ended with it.
     """
 
     code: int | None
@@ -102,20 +103,29 @@ class ShellResult:
     failure: str
     stored: str | None
     total: int = 0
+    ended: int = 0
 
     def tool_output(self) -> ToolOutput:
         """Return the result as the model reads it."""
-        text = self.text or NO_OUTPUT
+        text, ended = self.text or NO_OUTPUT, describe_ended(self.ended)
+        below = "\n".join(filter(None, (self.failure, ended)))
         details: dict[str, Any] = {"exitCode": self.code}
         if self.stored is not None:
             whole = {"total_bytes": self.total, "path": self.stored}
             details |= truncation_details("bytes", self.text, **whole)
         return ToolOutput(
-            f"{text}\n\n{self.failure}" if self.failure else text,
+            f"{text}\n\n{below}" if below else text,
             is_error=bool(self.failure),
             details=details,
             full_text_path=self.stored,
         )
+
+
+def describe_ended(number: int) -> str:
+    """Return the line about background processes that ended with their command."""
+    if not number:
+        return ""
+    return f"{number} background {'process was' if number == 1 else 'processes were'} ended."
 
 
 async def run_shell(
@@ -156,6 +166,7 @@ async def run_shell(
         failure=_failure(result.code, seconds or 0.0),
         stored=path if result.dropped else None,
         total=len(result.head) + result.dropped + len(result.tail),
+        ended=result.ended,
     )
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentchat.core.errors import ToolError
+from agentchat.core.tools.call import CONFIRMATION
 from agentchat.core.tools.tool import (
     CheckpointHandler,
+    ProcessedResult,
     ResultProcessor,
     Tool,
     ToolContext,
@@ -36,12 +39,16 @@ def make_handler(spec: CheckpointSpec, request: Request) -> CheckpointHandler:
     async def save(tool: str, arguments: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
         call = {"tool": tool, "arguments": dict(arguments)}
         saved = await request({"action": "save", "name": spec.name, **call}, context)
+        if spec.only_confirms and saved not in (None, True):
+            raise ToolError(str(saved) if saved else f"{spec.name} did not confirm it")
         return {**call, "saved": saved}
 
     async def restore(saved: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         text = await request({"action": "restore", "name": spec.name, **saved}, context)
         return ToolOutput(text)
 
+    if spec.only_confirms:
+        return CheckpointHandler(f"{CONFIRMATION}{spec.name}", spec.tools, save, None)
     name = f"checkpoint {spec.name}"
     restoring = Tool(
         name=name,
@@ -56,9 +63,11 @@ def make_handler(spec: CheckpointSpec, request: Request) -> CheckpointHandler:
 def make_processor(name: str, request: Request) -> ResultProcessor:
     """Return the plugin's side of a processor."""
 
-    async def process(tool: str, text: str, path: str, context: ToolContext) -> str | None:
+    async def process(
+        tool: str, text: str, path: str, context: ToolContext
+    ) -> ProcessedResult | None:
         params = {"name": name, "tool": tool, "text": text, "path": path}
-        processed: str | None = await request(params, context)
-        return processed
+        processed = await request(params, context)
+        return None if processed is None else ProcessedResult(**processed)
 
     return process

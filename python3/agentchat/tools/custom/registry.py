@@ -141,13 +141,16 @@ class FileRegistry:
     def _loaded(self, source: Source, data: dict[str, Any]) -> LoadedFile:
         specs = tuple(ToolSpec.from_data(spec) for spec in data["tools"])
         groups = ({**group, "tools": tuple(group["tools"])} for group in data["groups"])
-        handlers = ((spec["name"], tuple(spec["tools"])) for spec in data["checkpoints"])
+        handlers = (
+            (spec["name"], tuple(spec["tools"]), spec["only_confirms"])
+            for spec in data["checkpoints"]
+        )
         return LoadedFile(
             pool=self.pool,
             source=source,
             specs=specs,
             groups=tuple(Group(**group) for group in groups),
-            checkpoints=tuple(CheckpointSpec(name, tools) for name, tools in handlers),
+            checkpoints=tuple(CheckpointSpec(*handler) for handler in handlers),
             processors=tuple(data["processors"]),
         )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
@@ -22,6 +23,7 @@ from agentchat.core.tools.tool import (
     CallOutcome,
     Capability,
     DryRunResult,
+    Environment,
     Extra,
     Hooks,
     Metadata,
@@ -34,7 +36,14 @@ from agentchat.core.tools.tool import (
 )
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
-from agentchat.tools.custom.declaration.spec import ASKS, NO_OUTPUT, RESOURCES, ToolSpec
+from agentchat.tools.builtin.read import UndecodableImage, image_type, scale_down
+from agentchat.tools.custom.declaration.spec import (
+    ASKS,
+    NO_OUTPUT,
+    RESOURCES,
+    ToolSpec,
+    class_arguments,
+)
 from agentchat.tools.custom.declaration.template import Template
 from agentchat.tools.custom.process.worker import CallServices, Worker, WorkerEnded
 from agentchat.tools.custom.rendering import Renderer
@@ -46,6 +55,8 @@ CHECK_SECONDS = 5.0
 """How long checking arguments before the call may take; the call checks them again."""
 
 HOOK_SECONDS = 30.0
+DESCRIBE_SECONDS = 1.0
+"""How long a function may take to describe its tool."""
 
 
 class CallArguments(dict[str, Any]):
@@ -87,30 +98,28 @@ class RemoteTool:
         self.pool = pool
         self.file = file
         self.spec = spec
-        self._cwd = cwd
+        self._cwd = os.path.normpath(os.path.join(cwd, spec.cwd))
+        self._description: str | None = None
         self._renderer = Renderer(spec, self.call, self._call_now)
 
     def tool(self, digest: str) -> Tool:
         """Return the tool; another ``digest`` of its file makes it another tool."""
         spec, hooks = self.spec, self.spec.hooks
         undoable = "undo" in hooks
-        # Functions run in a worker, which no overlay confines.
-        only_commands = not (hooks or any(step is None for step in spec.steps))
         return Tool(
             name=spec.name,
             description=spec.description,
+            describe=self._describe if "description" in hooks else None,
             arguments=self,
             steps=(self._run,),
-            metadata=Metadata(
-                aliases=spec.aliases,
-                confined=only_commands,
-                runs_commands=only_commands,
-                **{"permission_class": CUSTOM, **spec.metadata},
-            ),
+            metadata=self._metadata(),
             capability=Capability(
                 dry_run="dry_run" in hooks,
-                reversible=undoable,
+                reversible=undoable or spec.undo_method == "tool",
                 min_confidence=spec.min_confidence,
+                undo_method=spec.undo_method,
+                undo_tool=spec.undo_tool,
+                undo_description=spec.undo_description,
             ),
             touches=self._touches,
             dry_run=self._dry_run if {"dry_run", "prompt"} & set(hooks) else None,
@@ -125,7 +134,7 @@ class RemoteTool:
                 exit=self._hook("on_exit"),
                 once=spec.setup_once,
                 result=self._formatted if set(OUTCOMES.values()) & set(hooks) else None,
-                undo=self._undo_record if undoable else None,
+                undo=self._undo_record if undoable or spec.undo_method else None,
             ),
             always_load=spec.always_load,
             asks=self._asks if ASKS in hooks else spec.asks,
@@ -134,6 +143,27 @@ class RemoteTool:
             source=digest,
             affected_resources=self._resources if RESOURCES in hooks else spec.resources,
         )
+
+    def _metadata(self) -> Metadata:
+        spec = self.spec
+        declared = {"permission_class": CUSTOM, **spec.metadata}
+        if declared["permission_class"] == "readonly":
+            declared["read_only"] = True
+        # Functions run in a worker, which no overlay confines; each isolated command has its own.
+        only_commands = not spec.hooks and len(spec.steps) == 1 and spec.steps[0] is not None
+        return Metadata(
+            aliases=spec.aliases, confined=only_commands, runs_commands=only_commands, **declared
+        )
+
+    def _describe(self, environment: Environment) -> str:
+        """Return the description for this chat: what the function says first, as long as it lives.
+
+        A description that changes would make the model server read everything again.
+        """
+        if self._description is None:
+            answer = self._call_now({}, "description", {}, DESCRIBE_SECONDS)
+            self._description = str(answer["text"]).strip() if answer else ""
+        return self._description or self.spec.description
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema that the model is given."""
@@ -173,7 +203,7 @@ class RemoteTool:
         return {
             "name": self.spec.name,
             "arguments": getattr(arguments, "sent", arguments),
-            "cwd": self._cwd if context is None else context.cwd,
+            "cwd": self._cwd,
             "call_id": "" if context is None else context.call_id,
             "flags": {} if context is None else dict(context.flags),
             "linked": context is not None,
@@ -235,6 +265,7 @@ class RemoteTool:
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
         """Run the steps, with live output as the tool renders it."""
+        context = replace(context, cwd=self._cwd)
         live = self._renderer.live_output(arguments, context)
         if live is None:
             return await self._run_steps(arguments, context)
@@ -250,7 +281,7 @@ class RemoteTool:
             command = self.spec.command(step)
             if command is None:
                 answer = await self.call("run", arguments, context, step=step, given=given)
-                result, step = _output(answer["result"]), answer["next"]
+                result, step = await _output_with_images(answer["result"]), answer["next"]
             else:
                 result = await self._run_command(command, arguments, context, given)
                 step += 1
@@ -293,21 +324,34 @@ class RemoteTool:
         return step
 
     def _undo_record(self, arguments: CallArguments, result: ToolOutput) -> UndoCall:
-        """Return how the tool's ``undo`` takes the call back."""
+        """Return how the tool's ``undo``, another tool or the user takes the call back."""
+        spec = self.spec
+        if spec.undo_method == "manual":
+            return UndoCall("", irreversible=True, guide=spec.undo_description)
         return UndoCall(
-            f"{self.spec.name} takes it back",
-            tool=self.spec.name,
+            spec.undo_description or f"{spec.undo_tool or spec.name} takes it back",
+            tool=spec.undo_tool or spec.name,
             arguments=arguments.sent,
             result={"text": clip(result.text, RESULT_BYTES), "details": result.details},
         )
 
     def _touches(self, arguments: Mapping[str, Any]) -> Access:
-        command = self.spec.command(0)
+        """Return what a call touches: as declared, else by the permission class."""
+        spec, command = self.spec, self.spec.command(0)
+        kind, named = spec.metadata.get("permission_class"), class_arguments(spec)
+        values = _texts(named, arguments)
+        is_file = kind == "file" and not (spec.reads or spec.writes)
+        reads = values if is_file and spec.metadata.get("read_only") else ()
+        writes = values if is_file and not reads else ()
+        line = command.fill(arguments) if command is not None else None
+        if line is None and kind == "bash":
+            line = "\n".join(values)
         return Access(
-            reads=_texts(self.spec.reads, arguments),
-            writes=_texts(self.spec.writes, arguments),
-            command=None if command is None else command.fill(arguments),
-            urls=_texts(self.spec.urls, arguments),
+            reads=(*_texts(spec.reads, arguments), *reads),
+            writes=(*_texts(spec.writes, arguments), *writes),
+            command=line,
+            urls=_texts(spec.urls, arguments) or (values if kind == "webfetch" else ()),
+            cwd=spec.cwd if line is not None else "",
         )
 
     async def _formatted(self, outcome: CallOutcome) -> ToolResult:
@@ -388,7 +432,24 @@ def _texts(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, .
     return tuple(map(str, texts))
 
 
+async def _output_with_images(result: Mapping[str, Any]) -> ToolOutput:
+    """Return what a worker sent as the result of a call, with its images made to fit."""
+    output, notes, images = _output(result), [], []
+    for number, data in enumerate(result.get("images") or (), 1):
+        kind = image_type(data)
+        try:
+            if kind is None:
+                raise UndecodableImage("it is no PNG, JPEG, GIF or WebP")
+            image, note = await asyncio.to_thread(scale_down, data, kind)
+        except UndecodableImage as error:
+            notes.append(f"[image {number} is left out: {error}]")
+            continue
+        images.append(image)
+        notes += [note] if note else []
+    return replace(output, text="\n".join((output.text, *notes)), images=tuple(images))
+
+
 def _output(result: Mapping[str, Any]) -> ToolOutput:
     """Return what a worker sent as the result of a function."""
-    fields = {name: value for name, value in result.items() if name != "shown"}
+    fields = {name: value for name, value in result.items() if name not in ("shown", "images")}
     return ToolOutput(**fields, display_text=result["shown"])

@@ -10,6 +10,7 @@ import shutil
 import threading
 import time
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 from agentchat.workspace.overlay.namespace import nobodys_id
@@ -50,15 +51,37 @@ class OverlayFolder:
             status = os.stat(root)
             with contextlib.suppress(PermissionError):
                 os.chown(self.upper, status.st_uid, status.st_gid)
-        self._make_mask()
+        self.masks.mkdir(mode=0o755, exist_ok=True)
 
-    def _make_mask(self) -> None:
-        """Make a file that no command can open: without a mode, and for root of nobody."""
-        mask = self.path / "empty"
-        mask.touch(mode=0)
-        if os.geteuid() == 0:
-            with contextlib.suppress(OSError):
+    @property
+    def masks(self) -> Path:
+        """Files to show in the place of secret ones, see ``mask``."""
+        return self.path / "masks"
+
+    def mask(self, path: str) -> str:
+        """Return the name of a file for the place of another one, which no command can open.
+
+        It has no mode, and for root it belongs to nobody. Size and time are the same, so that git
+        takes a file that it knows for unchanged.
+        """
+        try:
+            status = os.stat(path)
+            size, time_ns = status.st_size, status.st_mtime_ns
+        except OSError:
+            size = time_ns = 0
+        mask = self.masks / f"{size}-{time_ns}"
+        if not mask.exists():
+            mask.touch(mode=0o600)
+            os.truncate(mask, size)
+            os.utime(mask, ns=(time_ns, time_ns))
+            mask.chmod(0)
+            if os.geteuid() == 0:
                 os.chown(mask, nobodys_id(), nobodys_id())
+        return mask.name
+
+    def hide(self, paths: Iterable[str]) -> list[tuple[str, str, str]]:
+        """Return the mounts that hide files and folders."""
+        return [("hide", path, self.mask(path)) for path in paths]
 
     def clear(self) -> None:
         """Forget all changes; removing many files goes on in the background."""

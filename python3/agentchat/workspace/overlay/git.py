@@ -20,10 +20,23 @@ _ACTS = re.compile(
     r"|objects/info/alternates)\Z"
 )
 _SAMPLE = re.compile(r"(?:.*/)?hooks/[^/]*\.sample\Z")
+UNUSED = ("objects/", "COMMIT_EDITMSG")
+"""What means nothing if nothing else was changed."""
+
 STATUS_BYTES = 40
 """What an entry of the index begins with: times, numbers and size of a file; and its mode."""
 
 HASH_BYTES = 20
+
+BASE = """\
+[safe]
+\tdirectory = *
+[core]
+\tcheckStat = minimal
+\ttrustctime = false
+"""
+"""Whoever owns the workspace is trusted, and a file is the same if its size and time are: a secret
+one is not that of the project, see ``OverlayFolder.mask``."""
 
 IDENTITY_KEYS = frozenset(
     {
@@ -52,7 +65,7 @@ def without_refreshed(files: Iterable[FileChange]) -> Iterator[FileChange]:
     """Leave out what only refreshes git's index, and objects that nothing refers to."""
     kept = [file for file in files if not _only_refreshes(file)]
     ours = [file for file in kept if inner_path(file.path)]
-    unused = all(inner_path(file.path).startswith("objects/") for file in ours)
+    unused = all(inner_path(file.path).startswith(UNUSED) for file in ours)
     return (file for file in kept if not (unused and inner_path(file.path)))
 
 
@@ -165,8 +178,7 @@ def read_identity(root: str, variables: Mapping[str, str]) -> str:
     except ToolError:
         settings = []
     own = {each.name: each.value for each in settings if each.scope == "global"}
-    # Folders that git does not know as the user's are those of the workspace.
-    return "[safe]\n\tdirectory = *\n" + "".join(
+    return BASE + "".join(
         _line(name, value) for name, value in own.items() if name in IDENTITY_KEYS
     )
 

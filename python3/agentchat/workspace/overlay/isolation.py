@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Unreachable
 from agentchat.core.frozen import frozen
 from agentchat.core.workspace import Command, ProcessResult, Workspace
+from agentchat.rpc.background import BackgroundTasks
 from agentchat.workspace.overlay import kept
 from agentchat.workspace.overlay.changes import OverlayChanges
 from agentchat.workspace.overlay.client import (
@@ -119,8 +120,10 @@ class Isolation:
         self._kept = KeptFiles(self._root, folder.path / "kept")
         self._secrets = SecretFiles(self._root)
         self._mounts: list[Mount] = []
-        self._hidden: list[Mount] = []
+        self._hidden: list[str] = []
         self._client: NamespaceClient | None = None
+        self._works = False
+        self._starting = BackgroundTasks()
         self._lock = asyncio.Lock()
         self._number = 0
 
@@ -131,18 +134,30 @@ class Isolation:
     async def ready(self) -> None:
         """Start what runs commands; raises Unreachable with the reason and what to do."""
         async with self._lock:
-            await self._connect()
+            client = await self._connect()
+            if not self._works:
+                await self._probe(client)
+
+    def warm_up(self) -> None:
+        """Start it in the background; what fails is told by the run that needs it."""
+        if self._client is None:
+            self._starting.start(self._start_quietly())
+
+    async def _start_quietly(self) -> None:
+        with contextlib.suppress(Unreachable):
+            await self.ready()
 
     async def _connect(self) -> NamespaceClient:
-        if self._client is not None and self._client.alive:
+        if self._client is not None and self._client.alive and self._mounts:
             return self._client
         await self._disconnect()
         if reason := self.why_impossible():
             raise Unreachable(reason)
         try:
             await asyncio.to_thread(self._prepare)
-            client, *_ = await asyncio.gather(
-                NamespaceClient.start(),
+            starting = asyncio.ensure_future(self._start())
+            await asyncio.gather(
+                starting,
                 asyncio.to_thread(self._secrets.find),
                 asyncio.to_thread(self._list_mounts),
             )
@@ -151,13 +166,11 @@ class Isolation:
         except OSError as error:
             reason = f"{error.strerror or error}: {error.filename}"
             raise Unreachable(f"No overlay works here ({reason}).") from error
-        try:
-            await self._probe(client)
-        except BaseException:
-            await client.close()
-            raise
-        self._client = client
-        return client
+        return starting.result()
+
+    async def _start(self) -> NamespaceClient:
+        self._client = await NamespaceClient.start()
+        return self._client
 
     def _prepare(self) -> None:
         self._folder.prepare(self._root)
@@ -177,6 +190,9 @@ class Isolation:
         try:
             nothing = Command(("/bin/sh", "-c", ""), self._root)
             await self._run(client, nothing, None, run)
+        except BaseException:
+            await self._disconnect()
+            raise
         finally:
             await asyncio.to_thread(remove_tree, run)
 
@@ -236,12 +252,12 @@ class Isolation:
         between = (run / "texts", self._kept.folder)
         layers = [str(folder) for folder in between if any(folder.iterdir())]
         stage = ("stage", self._root, layers, str(run / "upper"), str(run / "work"))
-        secrets = [("hide", path) for path in self._secrets.find()]
+        hidden = self._folder.hide([*self._hidden, *self._secrets.find()])
         return {
             "top": str(self._folder.path / "top"),
             "size": self._limits.temporary,
-            "mask": str(self._folder.path / "empty"),
-            "mounts": [*self._mounts, stage, *self._hidden, *secrets],
+            "masks": str(self._folder.masks),
+            "mounts": [*self._mounts, stage, *hidden],
         }
 
     async def _run(
@@ -254,9 +270,11 @@ class Isolation:
         changes = OverlayChanges(self._root, str(run / "upper"), self._project.read)
         root = await asyncio.to_thread(self._place, run)
         try:
-            return await client.run(command, root, self._limits, on_output, changes.size)
+            ended = await client.run(command, root, self._limits, on_output, changes.size)
         except StartFailed as error:
             raise Unreachable(explain(str(error))) from error
+        self._works = True
+        return ended
 
     async def _collect(
         self, ended: Ended, run: Path, changes: OverlayChanges, began: int
@@ -299,8 +317,12 @@ class Isolation:
         return tuple(path for path, _ in zip(found, range(MOST_HIDDEN), strict=False))
 
     def _is_hidden(self, path: str) -> bool:
-        real = os.path.realpath(os.path.expanduser(path))
-        mounts: Iterable[Mount] = (*self._mounts, ("stage", self._root), *self._hidden)
+        try:
+            real = os.path.realpath(os.path.expanduser(path))
+        except OSError:  # a link that nobody may read, like /proc/1/root
+            return False
+        hidden = (("hide", path) for path in self._hidden)
+        mounts = (*self._mounts, ("stage", self._root), *hidden)
         return os.path.lexists(real) and not is_visible(real, mounts)
 
     def _remove_later(self, run: Path) -> None:
@@ -313,6 +335,7 @@ class Isolation:
 
     async def close(self) -> None:
         """End everything, and forget the kept files."""
+        await self._starting.cancel()
         async with self._lock:
             await self._disconnect()
             await asyncio.to_thread(self._folder.remove)

@@ -93,7 +93,10 @@ class KeptFiles:
         if stat.S_ISDIR(status.st_mode) and merged and not is_opaque(source):
             if old is None:
                 self._make_parents(name)
-            return self.keep(upper, [os.path.join(name, child) for child in os.listdir(source)])
+            number = self.keep(upper, [os.path.join(name, child) for child in os.listdir(source)])
+            with contextlib.suppress(OSError):
+                os.rmdir(source)
+            return number
         if old is not None:
             self._remove(name)
         if below is None and is_whiteout(status):
@@ -167,16 +170,17 @@ class UpperWalk:
                 self.new.append(path)
 
     def _was_kept(self, entry: os.DirEntry[str], path: str) -> bool:
-        if entry.is_file() or entry.is_dir() or entry.is_symlink():
+        if entry.is_file(follow_symlinks=False) or entry.is_symlink() or _is_folder(entry):
             return False
         gone = not os.path.lexists(os.path.join(self._root, path))
         return gone and is_whiteout(entry.stat(follow_symlinks=False))
 
 
 def describe_kept(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the topmost names of kept files, folders with a slash: ``build/``."""
-    tops = (name.partition("/") for name in names)
-    return tuple(dict.fromkeys(top + slash for top, slash, _ in tops))
+    """Return the folders of kept files, with a slash, and the files that are in none."""
+    folders = (name if name.endswith("/") else f"{os.path.dirname(name)}/" for name in names)
+    shown = (folder if folder != "/" else name for folder, name in zip(folders, names, strict=True))
+    return tuple(dict.fromkeys(shown))
 
 
 def _count(path: str) -> tuple[int, int]:

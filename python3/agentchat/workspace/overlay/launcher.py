@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from agentchat.workspace.overlay import server
 from agentchat.workspace.overlay.client import DEFAULT_LIMITS, Limits, server_argv
 from agentchat.workspace.overlay.folder import OverlayFolder
 from agentchat.workspace.overlay.git import read_identity
-from agentchat.workspace.overlay.mounts import Sight, list_hidden, list_mounts
+from agentchat.workspace.overlay.mounts import Sight, contains, list_hidden, list_mounts
 from agentchat.workspace.remote.bootstrap import pack
 
 MOST_NAMESPACES = "user.max_user_namespaces"
@@ -100,8 +100,8 @@ class OverlayLauncher:
             "root": self.root,
             "top": str(self.folder.path / "top"),
             "size": self.limits.temporary,
-            "mask": str(self.folder.path / "empty"),
-            "mounts": [*list_mounts(sight), stage, *list_hidden(sight)],
+            "masks": str(self.folder.masks),
+            "mounts": [*list_mounts(sight), stage, *self.folder.hide(list_hidden(sight))],
         }
 
     def explain_missing(self, error: OSError) -> str:
@@ -183,6 +183,21 @@ def why_impossible(root: str, folder: Path) -> str:
             f"The workspace {root} contains the state folder of the plugin. Open a folder below "
             "it, or set $XDG_STATE_HOME."
         )
+    if mounted := next(_mounts_below(root), ""):
+        return (
+            f"{mounted} is mounted inside the workspace, so no overlay can show it. Open a folder "
+            "without mounts."
+        )
     if _setting(MOST_NAMESPACES) == "0":
         return f"No overlay works here ({MOST_NAMESPACES} is 0). {_advice('')}"
     return ""
+
+
+def _mounts_below(folder: str) -> Iterator[str]:
+    """Yield what is mounted below a folder."""
+    with open("/proc/self/mountinfo", "rb") as file:
+        for line in file:
+            raw = line.split()[4].decode("unicode_escape").encode("latin-1")
+            path = os.fsdecode(raw)
+            if path != folder and contains(folder, path):
+                yield path

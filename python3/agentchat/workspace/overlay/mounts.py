@@ -15,6 +15,7 @@ link, file a symlink to a path; a file with a text
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -114,16 +115,16 @@ def list_mounts(sight: Sight) -> list[Mount]:
     return [*mounts, *(("file", path, text) for path, text in sight.files)]
 
 
-def list_hidden(sight: Sight) -> list[Mount]:
-    """Return the mounts that hide something of what the others show."""
+def list_hidden(sight: Sight) -> list[str]:
+    """Return what is to be hidden of what the mounts show."""
     hidden = _existing((*sight.hidden, *_unreadable("/etc")))
-    return [("hide", path) for path in hidden if path != sight.root]
+    return [path for path in hidden if path != sight.root]
 
 
-def is_visible(path: str, mounts: Iterable[Mount]) -> bool:
+def is_visible(path: str, mounts: Iterable[Sequence[object]]) -> bool:
     """Whether commands see what is at a path of this machine."""
-    around = [mount for mount in mounts if contains(mount[1], path)]
-    kind = max(around, key=lambda mount: len(mount[1]))[0] if around else ""
+    around = [mount for mount in mounts if contains(str(mount[1]), path)]
+    kind = max(around, key=lambda mount: len(str(mount[1])))[0] if around else ""
     return kind in ("show", "forget", "stage", "file", "link") or path.startswith(REPLACED)
 
 
@@ -175,8 +176,12 @@ def _below(folder: str, names: Iterable[str]) -> list[str]:
 
 def _existing(paths: Iterable[str]) -> list[str]:
     """Return the real paths of those that exist, each once."""
-    real = (os.path.realpath(path) for path in paths)
-    return [path for path in dict.fromkeys(real) if os.path.exists(path)]
+    found = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            real = os.path.realpath(path, strict=True)
+            found.append(real)
+    return list(dict.fromkeys(found))
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:

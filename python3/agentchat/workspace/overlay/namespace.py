@@ -202,9 +202,12 @@ def drop_privileges() -> None:
 
 
 def limit_resources(*, processes: int, memory: int, file_size: int) -> None:
-    """Limit what each process may use: of the user's processes, bytes of memory and of a file."""
+    """Limit what each process may use: of the user's processes, bytes of memory and of a file.
+
+    The kernel allows more processes than may be, so that who counts them sees that they are.
+    """
     for kind, most in (
-        (resource.RLIMIT_NPROC, processes),
+        (resource.RLIMIT_NPROC, 2 * processes),
         (resource.RLIMIT_DATA, memory),
         (resource.RLIMIT_FSIZE, file_size),
         (resource.RLIMIT_CORE, 0),

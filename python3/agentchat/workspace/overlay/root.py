@@ -28,7 +28,7 @@ from agentchat.workspace.overlay.namespace import (
 )
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-MASK = "/dev/.hidden"
+MASKS = "/dev/.hidden"
 HARMLESS = MS_NOSUID | MS_NODEV
 
 
@@ -37,7 +37,8 @@ class Root:
 
     Args:
         spec: ``top``, an empty folder to mount it on; ``size``, the most bytes of what is
-            temporary; ``mask``, the file shown in the place of hidden ones; ``mounts``.
+            temporary; ``masks``, a folder with files for the places of hidden ones;
+            ``mounts``.
     """
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
@@ -104,8 +105,8 @@ class Root:
             mount(path, inside, "", MS_BIND | MS_REC)
             restrict(inside, MS_RDONLY | HARMLESS)
 
-    def _hide(self, path: str) -> None:
-        hide(self._top, path)
+    def _hide(self, path: str, mask: str) -> None:
+        hide(self._top, path, mask)
 
     def _forget(self, path: str) -> None:
         self._layers += 1
@@ -164,8 +165,8 @@ class Root:
         for name in DEVICES:
             if os.path.exists(f"/dev/{name}"):
                 mount(f"/dev/{name}", self._file_below(f"/dev/{name}"), "", MS_BIND)
-        mount(self._spec["mask"], self._file_below(MASK), "", MS_BIND)
-        restrict(self._top + MASK, MS_RDONLY | HARMLESS, deep=False)
+        mount(self._spec["masks"], self._folder(MASKS), "", MS_BIND)
+        restrict(self._top + MASKS, MS_RDONLY | HARMLESS, deep=False)
         for number, name in enumerate(("stdin", "stdout", "stderr")):
             os.symlink(f"/proc/self/fd/{number}", f"{folder}/{name}")
         os.symlink("/proc/self/fd", f"{folder}/fd")
@@ -175,14 +176,14 @@ class Root:
         self._temporary("/dev/shm", 0o1777)
 
 
-def cover(hidden: Iterable[str]) -> None:
+def cover(mounts: Iterable[Sequence[str]]) -> None:
     """Change the root of another process for a new one: other processes, and more is hidden."""
     _mount_proc("")
-    for path in hidden:
-        hide("", path)
+    for _, path, mask in mounts:
+        hide("", path, mask)
 
 
-def hide(top: str, path: str) -> None:
+def hide(top: str, path: str, mask: str) -> None:
     """Put an empty folder, or a file that cannot be opened, in the place of what is there."""
     inside = top + path
     if not os.path.lexists(inside):
@@ -190,7 +191,7 @@ def hide(top: str, path: str) -> None:
     if os.path.isdir(inside):
         mount("tmpfs", inside, "tmpfs", MS_RDONLY | HARMLESS, "mode=555,size=4k")
     else:
-        mount(top + MASK, inside, "", MS_BIND)
+        mount(f"{top}{MASKS}/{mask}", inside, "", MS_BIND)
 
 
 def _mount_proc(top: str) -> None:

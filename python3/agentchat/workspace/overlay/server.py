@@ -122,7 +122,8 @@ class Server:
         self._until = until
         self._poll = select.poll()
         self._poll.register(host, select.POLLIN)
-        self._running: dict[int, Run] = {}
+        self._running: dict[int, tuple[int, int, int]] = {}
+        self._reporting: dict[int, int] = {}
         self._processes: dict[int, int] = {}
         self._alive, self._living = os.pipe()
         if until >= 0:
@@ -134,9 +135,11 @@ class Server:
             for fd, _ in self._poll.poll():
                 if fd == self._until:
                     return
-                if fd != self._host.fileno():
+                if fd in self._running:
                     self._finish(fd)
-                elif not self._receive():
+                elif fd in self._reporting:
+                    self._report(fd)
+                elif fd == self._host.fileno() and not self._receive():
                     return
 
     def _receive(self) -> bool:
@@ -168,40 +171,43 @@ class Server:
             os.close(read)
             self._send(number, {"failed": str(error)})
         else:
-            handle = os.pidfd_open(process)
-            self._running[handle] = Run(number, process, read)
             self._processes[number] = process
-            self._poll.register(handle, select.POLLIN)
+            handle = os.pidfd_open(process)
+            self._running[handle] = (number, process, read)
+            self._reporting[read] = number
+            for fd in (handle, read):
+                self._poll.register(fd, select.POLLIN)
         finally:
             for fd in (*files[1:], write):
                 os.close(fd)
 
+    def _report(self, read: int) -> None:
+        """Pass on how a command ended: all its processes are dead, but for the first one.
+
+        That one is not waited for, since the kernel takes its time to take the mounts apart.
+        """
+        number = self._reporting.pop(read)
+        self._poll.unregister(read)
+        with open(read, "rb") as file:
+            data = file.readline()
+        if data:
+            del self._processes[number]
+            self._send(number, json.loads(data))
+
     def _finish(self, handle: int) -> None:
-        """Report a command whose first process ended, and all others with it."""
-        run = self._running.pop(handle)
-        del self._processes[run.number]
+        """Forget a first process that ended; if it did not report, it was killed."""
+        number, process, read = self._running.pop(handle)
+        if self._reporting.get(read) == number:
+            self._report(read)
         self._poll.unregister(handle)
         os.close(handle)
-        os.waitpid(run.process, 0)
-        self._send(run.number, run.report())
+        os.waitpid(process, 0)
+        if number in self._processes:
+            del self._processes[number]
+            self._send(number, {"code": -signal.SIGKILL, "ended": 0})
 
     def _send(self, number: int, report: Report) -> None:
         self._host.send(json.dumps({"id": number, **report}).encode())
-
-
-class Run:
-    """A command that runs: its number, its first process, and where that reports."""
-
-    def __init__(self, number: int, process: int, read: int) -> None:
-        self.number = number
-        self.process = process
-        self._read = read
-
-    def report(self) -> Report:
-        """Return how it ended; it was killed if it does not say."""
-        with open(self._read, "rb") as file:
-            data = file.read()
-        return json.loads(data) if data else {"code": -signal.SIGKILL, "ended": 0}
 
 
 class FirstProcess:
@@ -233,7 +239,7 @@ class FirstProcess:
             report = {"failed": str(error)}
         except BaseException as error:
             report = {"failed": repr(error)}
-        os.write(self._report, json.dumps(report).encode())
+        os.write(self._report, json.dumps(report).encode() + b"\n")
         os._exit(0)
 
     def _run(self) -> Report:

@@ -121,13 +121,16 @@ class OverlayWorkspace(RemoteWorkspace):
         commands = await self._connect_commands()
         self._began = time.time_ns()
         inside = replace(command, env=environment_inside(command.env, self._overlay.home))
-        hidden = {"hidden": await asyncio.to_thread(self._secrets.find)}
+        hidden = {"hidden": await asyncio.to_thread(self._hide_secrets)}
         limits = self._overlay.limits
         ended = await commands.run(inside, hidden, limits, on_output, self.changes.size)
         if ended.stopped:
             advice = FREE if ended.stopped == "quota" else ""
             raise ToolError(limits.explain(ended.stopped) + advice)
-        return ended.result
+        return replace(ended.result, ended=ended.ended)
+
+    def _hide_secrets(self) -> list[tuple[str, str, str]]:
+        return self._overlay.folder.hide(self._secrets.find())
 
     async def sync(self) -> None:
         """Write the texts of unsaved buffers into the overlay, unless the agent changed the file.

@@ -21,8 +21,10 @@ from pathlib import Path
 
 from agentchat.core.errors import ToolError
 from agentchat.core.frozen import frozen
+from agentchat.workspace.process.regular import read_regular
 
 QUESTION_SECONDS = 5.0
+LARGEST_EXCLUDE = 1024 * 1024
 
 DATA = frozenset(
     {
@@ -174,9 +176,9 @@ def _make_folder(folder: Path, found: Repository, settings: list[Setting]) -> No
         f"{os.path.join(found.common, 'objects')}\n", errors="surrogateescape"
     )
     (folder / "config").write_text(_config(found, settings), errors="surrogateescape")
-    exclude = Path(found.common, "info/exclude")
-    if exclude.is_file():  # no pipe: reading one would wait
-        (folder / "info/exclude").write_bytes(exclude.read_bytes())
+    with contextlib.suppress(OSError):
+        exclude = read_regular(os.path.join(found.common, "info/exclude"), LARGEST_EXCLUDE)
+        (folder / "info/exclude").write_bytes(exclude)
     for shared in Path(found.folder).glob("sharedindex.*"):
         (folder / shared.name).symlink_to(shared)
 

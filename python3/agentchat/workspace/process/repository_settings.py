@@ -15,6 +15,7 @@ from functools import lru_cache
 from agentchat.core.errors import ToolError
 from agentchat.workspace.process import git, programs
 from agentchat.workspace.process.git import DATA, Setting
+from agentchat.workspace.process.repository_places import settings_state
 
 HARMLESS = re.compile(
     "|".join(
@@ -68,10 +69,30 @@ def named_programs(cwd: str, root: str, environ: Mapping[str, str] = os.environ)
     program = programs.find_program("git", root)
     if program is None:
         return ()
+    is_usual = environ is os.environ and not any(name.startswith("GIT_") for name in environ)
+    state = settings_state(cwd) if is_usual else None
+    if state is not None and _clean.get((program, cwd, root)) == state:
+        return ()
     try:
-        return tuple(dict.fromkeys(_named(program, cwd, root, environ, MOST_DEPTH)))
+        named = tuple(dict.fromkeys(_named(program, cwd, root, environ, MOST_DEPTH)))
     except ToolError as error:
         return (f"an unknown setting ({error})",)
+    if not named and state is not None and not _has_submodules(program, cwd):
+        _clean[program, cwd, root] = state
+    return named
+
+
+def _has_submodules(program: str, cwd: str) -> bool:
+    """Whether other repositories belong to this one: their settings are no part of its state."""
+    try:
+        found = git.find_repository(program, cwd, os.environ)
+        return bool(_submodules(program, found.worktree or cwd, _stamp(found.folder)))
+    except ToolError:
+        return False
+
+
+_clean: dict[tuple[str, str, str], object] = {}
+"""The state in which a repository named no program: it is asked again when that has changed."""
 
 
 def _named(

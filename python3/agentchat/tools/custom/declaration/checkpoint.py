@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentchat.core.errors import DefinitionError
 from agentchat.core.frozen import frozen
 from agentchat.tools.custom.declaration.parameters import BoundFunction, bind
 from agentchat.tools.custom.declaration.spec import CheckpointSpec
@@ -40,6 +39,9 @@ def checkpoint(
     ``arguments`` receive the call. What it returns is JSON data, which ``restore`` receives when
     the user undoes the call.
 
+    Without ``restore`` it only confirms that the state is safe, like "everything is committed": it
+    returns ``None`` or true, or false or a text that says why not, and the call is not run.
+
     Args:
         restore: restores the state that was saved.
         tools: the names of the tools that it is for; all by default.
@@ -47,16 +49,13 @@ def checkpoint(
     Raises:
         DefinitionError: the declaration is wrong.
     """
-    if restore is None:
-        raise DefinitionError("@checkpoint needs restore=, a function that restores what it saved")
     names = (tools,) if isinstance(tools, str) else tuple(tools)
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-        functions = {
-            "save": bind(function, NAMES, role=function.__name__),
-            "restore": bind(restore, NAMES, earlier=1, role="restore"),
-        }
-        spec = CheckpointSpec(function.__name__, names)
+        functions = {"save": bind(function, NAMES, role=function.__name__)}
+        if restore is not None:
+            functions["restore"] = bind(restore, NAMES, earlier=1, role="restore")
+        spec = CheckpointSpec(function.__name__, names, restore is None)
         setattr(function, MARK, CheckpointDefinition(spec, functions))
         return function
 

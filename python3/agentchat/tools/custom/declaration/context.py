@@ -16,6 +16,9 @@ from agentchat.core.frozen import frozen
 from agentchat.core.tools.tool import NO_STORE
 from agentchat.tools.custom.declaration.spec import NO_OUTPUT
 
+MOST_IMAGES = 8
+LARGEST_IMAGE = 32 * 1024 * 1024
+"""The most bytes of an image."""
 MOST_CHARACTERS = 16 * 1024 * 1024
 """Of a result; a longer text is cut."""
 
@@ -29,12 +32,14 @@ class Result:
         details: JSON data for other programs; part of ``AgentToolFinished``.
         is_error: whether it is a failure.
         shown: what the user reads in the chat, if that differs.
+        images: pictures for the model: the bytes of files, or their paths.
     """
 
     text: Any
     details: Any = None
     is_error: bool = False
     shown: str | None = None
+    images: Sequence[bytes | str | os.PathLike[str]] = ()
 
 
 @frozen
@@ -203,7 +208,24 @@ def result_of(value: Any, name: str) -> Result:
         details=None if value.details is None else plain(value.details, name),
         is_error=bool(value.is_error),
         shown=shown,
+        images=[_image(image, name) for image in _several(value.images)],
     )
+
+
+def _several(images: Any) -> list[Any]:
+    is_one = isinstance(images, (bytes, bytearray, str, os.PathLike))
+    return [images] if is_one else list(images or ())[:MOST_IMAGES]
+
+
+def _image(image: Any, name: str) -> bytes:
+    """Return the bytes of an image, from its file if it is a path; raises ToolError."""
+    if isinstance(image, (bytes, bytearray)):
+        return bytes(image)
+    try:
+        with open(image, "rb") as file:
+            return file.read(LARGEST_IMAGE)
+    except (OSError, TypeError) as error:
+        raise ToolError(f"{name} returned an image that cannot be read: {error}") from error
 
 
 def dry_run_of(value: Any, name: str) -> dict[str, Any]:

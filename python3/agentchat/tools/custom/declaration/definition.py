@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from agentchat.core.errors import DefinitionError
 from agentchat.core.frozen import frozen
+from agentchat.core.tools.tool import UndoMethod
 from agentchat.tools.custom.declaration.parameters import (
     BoundFunction,
     Parameters,
@@ -24,7 +25,13 @@ from agentchat.tools.custom.declaration.parameters import (
     split_docstring,
 )
 from agentchat.tools.custom.declaration.schema import field_problems
-from agentchat.tools.custom.declaration.spec import ASKS, HOOKS, RESOURCES, ToolSpec
+from agentchat.tools.custom.declaration.spec import (
+    ASKS,
+    HOOKS,
+    RESOURCES,
+    ToolSpec,
+    missing_argument,
+)
 from agentchat.tools.custom.declaration.template import Template, parse, parse_words
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -48,7 +55,7 @@ METADATA = (
 )  # fmt: skip
 SPEC_FIELDS = (
     "flag", "always_load", "setup_once", "timeout", "min_confidence", "label", "system_prompt",
-    "prompt_snippet",
+    "prompt_snippet", "cwd", "undo_tool", "undo_description",
 )  # fmt: skip
 """Options that are fields of ``ToolSpec`` without a change."""
 
@@ -63,7 +70,7 @@ class Options(TypedDict, total=False):
     """The options of ``@tool``, see ``:help agentchat-custom-options``."""
 
     name: str | None
-    description: str | None
+    description: str | Hook | None
     aliases: Texts
     search_hint: str
     always_load: bool
@@ -87,6 +94,10 @@ class Options(TypedDict, total=False):
     urls: Texts
     dry_run: Hook | None
     undo: Hook | None
+    undo_method: UndoMethod
+    undo_tool: str
+    undo_description: str
+    cwd: str
     redo: Hook | None
     setup: Hook | None
     on_exit: Hook | None
@@ -170,10 +181,12 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
         for role in HOOKS
         if callable(options.get(role))
     }
+    given = options.get("description")
+    metadata = {name: options[name] for name in METADATA if name in options}
     spec = ToolSpec(
         name=_valid_name(options.get("name") or function.__name__),
         # Without a docstring, the description is the name in words.
-        description=(options.get("description") or description).strip()
+        description=(given if isinstance(given, str) and given else description).strip()
         or re.sub(r"[_-]+", " ", function.__name__).strip().capitalize(),
         schema=parameters.schema(),
         defaults=parameters.plain_defaults(),
@@ -192,9 +205,12 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
         resources=() if RESOURCES in functions else tuple(options.get(RESOURCES, ())),
         guidelines=tuple(options.get("guidelines", ())),
         line=function.__code__.co_firstlineno,
-        metadata={name: options[name] for name in METADATA if name in options},
+        metadata=metadata,
+        undo_method=options.get("undo_method") or ("tool" if options.get("undo_tool") else ""),
         **{name: options[name] for name in SPEC_FIELDS if name in options},
     )
+    if problem := missing_argument(spec):
+        raise DefinitionError(problem)
     return Definition(spec, parameters, functions)
 
 
@@ -212,6 +228,13 @@ def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
     if checked.get("flag") and checked.get("command") is None:
         raise DefinitionError("flag is for tools with a command: it reports its exit code")
     undoable = checked.get("undo") or checked.get("requires_checkpoint")
+    method, by_tool = checked.get("undo_method", ""), bool(checked.get("undo_tool"))
+    if method == "manual" and not checked.get("undo_description"):
+        raise DefinitionError("undo_method='manual' needs undo_description: what the user can do")
+    if by_tool != (method == "tool") and method:
+        raise DefinitionError("undo_method='tool' and undo_tool belong together")
+    if (by_tool or method == "manual") and checked.get("undo"):
+        raise DefinitionError("a tool has an undo function, or undo_method and undo_tool, not both")
     if checked.get("redo") and not undoable:
         raise DefinitionError("redo does again what undo reverted: define undo, too")
     return checked

@@ -11,13 +11,14 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 from agentchat.core.frozen import frozen
+from agentchat.core.tools.tool import UndoMethod
 from agentchat.tools.custom.declaration.template import Template
 
 ASKS = "require_approval_before"
 RESOURCES = "affected_resources"
 HOOKS = (
     "dry_run", "undo", "redo", "setup", "on_exit", "render_call", "render_result", ASKS, RESOURCES,
-    "prompt", "on_success", "on_error", "on_rejected", "on_cancelled",
+    "prompt", "on_success", "on_error", "on_rejected", "on_cancelled", "description",
 )  # fmt: skip
 
 
@@ -41,6 +42,7 @@ class ToolSpec:
         renders_partial: whether ``render_result`` renders the output of a call that runs, too.
         line: the line of the function in its file.
         metadata: fields of ``core.tools.tool.Metadata``.
+        cwd: the working directory of its calls, relative to the workspace.
     """
 
     _: KW_ONLY
@@ -70,6 +72,10 @@ class ToolSpec:
     label: str = ""
     prompt_snippet: str = ""
     system_prompt: str = ""
+    cwd: str = ""
+    undo_method: UndoMethod = ""
+    undo_tool: str = ""
+    undo_description: str = ""
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> ToolSpec:
@@ -89,3 +95,41 @@ class CheckpointSpec:
 
     name: str
     tools: tuple[str, ...] = ()
+    only_confirms: bool = False
+    """Whether it restores nothing."""
+
+
+COMMAND_ARGUMENT = "command"
+FILE_ARGUMENTS = ("path", "paths", "file", "files", "file_path", "filename")
+URL_ARGUMENTS = ("url", "urls")
+
+
+def class_arguments(spec: ToolSpec) -> tuple[str, ...]:
+    """Return the arguments that the permission class of a tool is about, by their names.
+
+    The classes ``bash``, ``file`` and ``webfetch`` are judged as commands, files and addresses.
+    """
+    wanted = {
+        "bash": (COMMAND_ARGUMENT,),
+        "file": FILE_ARGUMENTS,
+        "webfetch": URL_ARGUMENTS,
+    }.get(spec.metadata.get("permission_class", ""), ())
+    return tuple(name for name in wanted if name in (spec.schema.get("properties") or {}))
+
+
+def missing_argument(spec: ToolSpec) -> str:
+    """Return why a tool cannot be judged by its permission class; empty if it can."""
+    kind = spec.metadata.get("permission_class")
+    declared = {
+        "bash": spec.steps[0] is not None,
+        "file": bool(spec.reads or spec.writes),
+        "webfetch": bool(spec.urls),
+    }
+    if declared.get(str(kind), True) or class_arguments(spec):
+        return ""
+    names = {
+        "bash": "command=, or an argument named command",
+        "file": "reads= or writes=, or an argument named path",
+        "webfetch": "urls=, or an argument named url",
+    }
+    return f"permission_class={kind!r} needs {names[str(kind)]}"

@@ -212,7 +212,9 @@ class ToolServer:
         values = dict(params["values"])
         if "result" in values:
             values["result"] = Result(**values["result"])
-        if role == "render_call":  # a call is shown while its arguments still arrive
+        if role == "description":  # there is no call
+            arguments = {}
+        elif role == "render_call":  # a call is shown while its arguments still arrive
             arguments = {**definition.parameters.defaults, **params["arguments"]}
         else:
             arguments = self._parse(definition, params["arguments"])
@@ -260,8 +262,11 @@ class ToolServer:
             raise value
         return result_of(value, name).text
 
-    def _process_result(self, params: Mapping[str, Any]) -> str | None:
-        """Return the text for the model in place of a large result, or ``None``."""
+    def _process_result(self, params: Mapping[str, Any]) -> dict[str, str] | None:
+        """Return the text for the model in place of a large result, or ``None``.
+
+        With ``stored_at`` in its details, the processor has stored the result there.
+        """
         name = params["name"]
         processor = self._processors.get(params["file"], {}).get(name)
         if processor is None:
@@ -269,7 +274,11 @@ class ToolServer:
         given = {key: params[key] for key in NAMES}
         with self._context(params) as context:
             value = _value(processor.function, given, context)
-        return None if value is None else result_of(value, name).text
+        if value is None:
+            return None
+        result = result_of(value, name)
+        details = result.details if isinstance(result.details, dict) else {}
+        return {"text": result.text, "stored_at": str(details.get("stored_at") or "")}
 
     def add_preview(self, **callbacks: Callable[..., Any] | None) -> int:
         """Keep the callbacks of a preview by action; return the number to resolve it by."""
