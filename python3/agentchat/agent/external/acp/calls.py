@@ -137,6 +137,11 @@ class AgentCall:
         """The name of the tool that stands for it; what has a command is one."""
         return "bash" if self.command is not None else TOOLS.get(self.kind, OTHER)
 
+    @property
+    def line(self) -> str:
+        """It in one line."""
+        return _title(self.tool, self.arguments())
+
     def as_tool_call(self) -> ToolCall:
         """Return it as a call of that tool."""
         return ToolCall(self.id, self.tool, json.dumps(self.arguments(), ensure_ascii=False))
@@ -228,7 +233,7 @@ def _access(name: str, arguments: Mapping[str, Any]) -> Access:
 
 
 def _title(name: str, given: Mapping[str, Any]) -> str:
-    subject = given.get("title") or given.get("command") or ", ".join(given.get("paths", ()))
+    subject = given.get("command") or given.get("title") or ", ".join(given.get("paths", ()))
     return clip(" ".join(f"{name}: {subject}".split())) if subject else name
 
 

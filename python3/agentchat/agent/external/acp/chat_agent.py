@@ -268,8 +268,9 @@ class ChatAgent:
             return None
         call = self._calls.setdefault(number, AgentCall(number))
         call.update(update)
-        if call.shown.is_set() and call.end is None and call.text:
-            self._view.update_block(call.id, ToolBlock(body=call.text.split("\n")))
+        if call.shown.is_set() and call.end is None:
+            body = call.text.split("\n") if call.text else None
+            self._view.update_block(call.id, ToolBlock(title=call.line, body=body))
         return call
 
     def _has_ended(self, call: AgentCall) -> bool:

@@ -145,7 +145,7 @@ class Questions:
 
     def _tool(self, call: AgentCall, facts: tuple[tuple[str, str], ...]) -> Tool:
         tool = self._tools[call.tool]
-        title = (("says", call.title),) if call.title else ()
+        title = (("says", call.title),) if call.title not in ("", call.command) else ()
         return replace(tool, facts=lambda: (*title, *facts))
 
     async def _preview(self, call: AgentCall) -> DryRunResult | None:
