@@ -1,7 +1,7 @@
 --- What the commands do, and how they complete.
 local lazy = require('agentchat.lazy')
 local actions = require('agentchat.chat.actions')
-local agents = lazy('agentchat.agents')
+local agents = lazy('agentchat.sessions.agents')
 local attention = require('agentchat.attention')
 local changes = lazy('agentchat.review.changes')
 local context = require('agentchat.prompt.context')

@@ -16,7 +16,7 @@ LEVELS = [
     {"prompt"},
     {"chat", "files"},
     {"attention"},
-    {"agents", "diff", "ask_user", "tools", "session_file", "mcp", "sessions"},
+    {"diff", "ask_user", "tools", "session_file", "mcp", "sessions"},
     {"review"},
     {"approval"},
     {"commands"},

@@ -2,7 +2,7 @@
 --- holds the same names (`LuaApi`); a test compares the two tables.
 local lazy = require('agentchat.lazy')
 local actions = require('agentchat.chat.actions')
-local agents = lazy('agentchat.agents')
+local agents = lazy('agentchat.sessions.agents')
 local ask_user = lazy('agentchat.ask_user')
 local buffers = lazy('agentchat.files.buffers')
 local changes = lazy('agentchat.review.changes')
