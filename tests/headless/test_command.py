@@ -394,3 +394,25 @@ def test_nothing_of_a_model_reaches_the_terminal_as_a_sequence(
         _, out, err = home.run(*options, "go")
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", out + err)
         assert options or "\u2764\ufe0f." in out
+
+
+@pytest.mark.parametrize(
+    "program",
+    [[str(CHECKOUT / "bin/agentchat")], [sys.executable, "-P", "-m", "agentchat"]],
+    ids=["bin/agentchat", "python -P"],
+)
+def test_nothing_of_a_hostile_folder_is_imported(home: Home, program: list[str]) -> None:
+    marks = home.folder / "marks"
+    marks.mkdir(parents=True)
+    names = ("agentchat", "json", "asyncio", "importlib", "runpy", "argparse", "sitecustomize")
+    for name in names:
+        code = f"open({str(marks / name)!r}, 'w')\n"
+        (home.project / f"{name}.py").write_text(code)
+        (home.project / name).mkdir()
+        (home.project / name / "__init__.py").write_text(code)
+    done = subprocess.run(
+        [*program, "--help"], cwd=home.project, env=home.environ, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Run one turn" in done.stdout
+    assert list(marks.iterdir()) == []
