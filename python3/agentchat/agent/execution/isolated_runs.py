@@ -14,7 +14,7 @@ from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.core.diff.aspects import entry_of
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError, Unreachable
-from agentchat.core.permissions.isolation import IsolatedFile
+from agentchat.core.permissions.isolation import IsolatedFile, leave_out_self_running
 from agentchat.core.tools.tool import ToolOutput
 from agentchat.core.turn.effects import IsolatedCall
 from agentchat.core.workspace import (
@@ -90,10 +90,10 @@ async def locate_changes(change: ChangeSet, workspace: Workspace) -> tuple[Isola
     """
     targets = await asyncio.gather(*(_locate(file, workspace) for file in change.files))
     files = [
-        IsolatedFile(file, target, is_privileged(file))
+        IsolatedFile(leave_out_self_running(file, workspace.root), target, is_privileged(file))
         for file, target in zip(change.files, targets, strict=True)
     ]
-    return tuple(map(_left_out, sorted(files, key=lambda file: not file.asks)))
+    return tuple(sorted(files, key=lambda file: not file.asks))
 
 
 async def _locate(file: FileChange, workspace: Workspace) -> FileTarget | None:
@@ -103,12 +103,6 @@ async def _locate(file: FileChange, workspace: Workspace) -> FileTarget | None:
         return await workspace.locate(entry_of(file.path))
     except ToolError:
         return None
-
-
-def _left_out(file: IsolatedFile) -> IsolatedFile:
-    if not file.runs_by_itself:
-        return file
-    return replace(file, change=replace(file.change, left_out=True))
 
 
 # --- what its result says -------------------------------------------------------------------------
