@@ -48,6 +48,7 @@ def test_what_a_command_changed_asks_and_accepting_applies_that_very_result(
     chat.finished()
     assert (workspace / "stamp").read_text() in model_server.requests[-1].result
     assert "Changed 2 files: " in model_server.requests[-1].result
+    assert "Changed 2 files" not in chat.text(), "the diff below says it"
     assert (workspace / "notes.txt").read_text() == "1\ntwo\nthree\n"
     chat.focus()
     chat.editor.command("AgentUndo")
@@ -249,3 +250,14 @@ def test_a_stop_ends_an_isolated_command_and_applies_nothing(
     model_server.script(calls(bash("ls")), text("Done."))
     chat.play("again")
     assert "new" not in model_server.requests[-1].result
+
+
+def test_a_command_that_runs_directly_names_the_processes_that_ended_with_it(
+    chat: Chat, model_server: ModelServer
+) -> None:
+    model_server.script(calls(bash("sleep 60 & echo on", direct=True)), text("Done."))
+    chat.send("go")
+    chat.asked("bash")
+    chat.answer("a")
+    chat.finished()
+    assert model_server.requests[-1].result == "on\n\n1 background process was ended."
