@@ -20,7 +20,7 @@ def test_a_model_that_repeats_its_calls_is_told_so_and_then_the_user_is_asked(
     model_server.script(*looks(5), text("I give up."))
     chat.send("List the files")
     question = chat.asked("rounds")
-    assert "Go on? The model made the same calls 5 times in a row" in question.title
+    assert "Go on? The model made the same calls 5 times in a row" in question.text
     assert "ls {}" in question.text
     assert "A always" not in question.footer
     assert "e edit" not in question.footer

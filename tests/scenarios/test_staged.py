@@ -36,7 +36,7 @@ def test_edits_in_several_files_are_reviewed_applied_and_undone_as_one(
     chat.send("go")
     question = chat.asked("resolve").text
     assert "A always" not in question
-    assert "Edit: 1 replacement in 1 file, 1 file renamed" in question
+    assert "2 files, +2 -2" in question
     assert "notes.txt → doc/notes.txt" in question
     assert (workspace / "notes.txt").exists()
     editor.command("AgentApprove accept")

@@ -256,10 +256,21 @@ local function add_words(page, words)
   end
 end
 
---- The text of a request: what would run, its facts, and the details if asked for.
+--- Whether a title leaves room for an ending.
+local function has_room(request, width, ending)
+  return layout.width({ { request.title }, { ending } }) + 7 <= width
+end
+
+--- The text of a request: the question if that is cut above, what would run, its facts, and the details
+--- if asked for.
 ---@param words? string what the model said before, where the chat does not show it
-function M.page(request, detailed, words)
+---@param columns? integer of the float, if it has a title that may be cut
+function M.page(request, detailed, words, columns)
   local page = { lines = {}, marks = {}, rows = {} }
+  if columns and request.kind == 'text' and not has_room(request, columns, place_of(request)) then
+    add(page, request.title)
+    add(page, '')
+  end
   local words_above = words and count_rows({ words }) <= MOST_WORDS
   if words_above then
     add_words(page, words)
@@ -326,11 +337,6 @@ local function lead_of(way_in) return (' %s ›'):format(way_in) end
 local function named_tightly(hints, lead)
   local brief = vim.tbl_map(function(hint) return hint[1] == '?' and { '?', '' } or hint end, hints)
   return layout.hints(brief, #brief, lead, true)
-end
-
---- Whether a title leaves room for an ending.
-local function has_room(request, width, ending)
-  return layout.width({ { request.title }, { ending } }) + 7 <= width
 end
 
 --- Whether the lower edge says how to get in; else the title does.

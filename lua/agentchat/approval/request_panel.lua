@@ -118,8 +118,12 @@ function M.spec(entry, actions)
     end,
     doc = function()
       local given = decisions.of(entry.chat, request.subject)
-      local words = entry.panel.form == 'float' and words_for(entry) or nil
-      return split.document(given, document.page(request, entry.detailed, words))
+      if entry.panel.form ~= 'float' then
+        return split.document(given, document.page(request, entry.detailed))
+      end
+      local words, there = words_for(entry), dock_of(entry)
+      local columns = there and there.area.right - there.area.left or vim.o.columns
+      return split.document(given, document.page(request, entry.detailed, words, columns))
     end,
     draw = function(panel)
       -- Prose wraps between words; of code every character must be seen as it is.
