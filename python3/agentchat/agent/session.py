@@ -152,9 +152,10 @@ class Session:
         else:
             self._compaction.undo()
 
-    def insert_code(self, path: str, line: int, code: Sequence[str]) -> None:
-        """Stage a preview that inserts lines below a line of a file (1-based)."""
-        self._background.start(self._code_inserts.insert(path, line, code), "inserting code")
+    def insert_code(self, path: str, line: int, last: int, code: Sequence[str]) -> None:
+        """Stage a preview that puts code below a line of a file, for the lines up to the last."""
+        work = self._code_inserts.insert(path, line, last, code)
+        self._background.start(work, "inserting code")
 
     def edit_todo(self, text: str) -> None:
         """Take the todo list as the user wrote it, one item a line."""
