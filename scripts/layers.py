@@ -39,7 +39,7 @@ LEVELS = (
     "tools/custom workspace",
     "tools/mcp",
     "workspace/remote models journal",
-    "workspace/overlay",
+    "workspace/overlay workspace/operations",
     "agent/execution",
     "agent/permissions agent/undo agent/prompts agent/external",
     "agent/modes",

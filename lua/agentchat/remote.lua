@@ -1,7 +1,8 @@
---- Workspaces elsewhere: `ssh://[user@]host[:port]/path`, or behind a command of the user's.
+--- Workspaces elsewhere: `ssh://[user@]host[:port]/path`, behind a command of the user's, or the
+--- operations in a file of the user's.
 local M = {}
 
-local COMMAND = 'command:'
+local COMMAND, OPERATIONS = 'command:', 'operations:'
 
 M.FORM = 'ssh://[user@]host[:port]/path'
 
@@ -10,6 +11,11 @@ M.FORM = 'ssh://[user@]host[:port]/path'
 ---@field path string
 ---@field short? string the host in few cells
 ---@field is_command? boolean
+
+---@class agentchat.OperationsWorkspace the setting
+---@field kind 'operations'
+---@field file string the absolute path of a Python file, or one that begins with `~`
+---@field cwd? string the directory there
 
 ---@class agentchat.CommandWorkspace the setting
 ---@field kind 'command'
@@ -43,11 +49,34 @@ local function command_place(value)
   return vim.iter(run):all(fits) and COMMAND .. vim.json.encode(run) .. cwd or nil
 end
 
+--- Takes the name of a workspace of operations apart: a list of one file in JSON, then the path.
+---@return agentchat.Remote?
+local function parse_operations(place)
+  local parsed = parse_command(COMMAND .. place:sub(#OPERATIONS + 1))
+  if parsed then parsed.short = vim.fs.basename(parsed.host) end
+  return parsed
+end
+
+---@param value any a setting
+---@return string? place the name of the workspace; nil if it names none
+local function operations_place(value)
+  local file, cwd = value.file, value.cwd or ''
+  if type(file) ~= 'string' or type(cwd) ~= 'string' or file:find('[%[%]]') then return nil end
+  file = vim.fs.normalize(file)
+  if not vim.startswith(file, '/') or (cwd ~= '' and not vim.startswith(cwd, '/')) then
+    return nil
+  end
+  return OPERATIONS .. vim.json.encode({ file }) .. cwd
+end
+
 --- The name of the workspace that a setting means, as it is kept in journals; nil if it means none.
----@param value string|agentchat.CommandWorkspace|nil
+---@param value string|agentchat.CommandWorkspace|agentchat.OperationsWorkspace|nil
 ---@return string?
 function M.place(value)
-  if type(value) == 'table' then return command_place(value) end
+  if type(value) == 'table' then
+    local read = value.kind == 'operations' and operations_place or command_place
+    return read(value)
+  end
   return M.parse(value) and value or nil
 end
 
@@ -56,6 +85,7 @@ end
 function M.parse(url)
   if type(url) ~= 'string' then return nil end
   if vim.startswith(url, COMMAND) then return parse_command(url) end
+  if vim.startswith(url, OPERATIONS) then return parse_operations(url) end
   local authority, path = url:match('^ssh://([^/%s]+)(/?%S*)$')
   if not authority then return nil end
   local user, rest = authority:match('^([%w_][%w_.+-]*)@(.+)$')

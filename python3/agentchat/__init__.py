@@ -2,7 +2,8 @@
 
 Files with tools of your own import ``tool``, ``Context``, ``Result``, ``DryRun``, ``ToolError``,
 ``Irreversible``, ``Group``, ``checkpoint`` and ``result_processor`` from here: see
-``:help agentchat-custom-tools``.
+``:help agentchat-custom-tools``. Files with operations import the protocols of these: see
+``:help agentchat-operations``.
 """
 
 from __future__ import annotations
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
     from agentchat.tools.custom.declaration.definition import tool
     from agentchat.tools.custom.declaration.processor import result_processor
     from agentchat.tools.custom.declaration.registration import register_tool, unregister_tool
+    from agentchat.workspace.operations.port import BashOperations, EditOperations, ReadOperations
 
 __version__ = "0.1.0"
 __all__ = [
+    "BashOperations",
     "Context",
     "DryRun",
+    "EditOperations",
     "Group",
     "Irreversible",
+    "ReadOperations",
     "Result",
     "ToolError",
     "__version__",
@@ -36,10 +41,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BashOperations": "agentchat.workspace.operations.port",
     "Context": "agentchat.tools.custom.declaration.context",
     "DryRun": "agentchat.tools.custom.declaration.context",
+    "EditOperations": "agentchat.workspace.operations.port",
     "Group": "agentchat.core.tools.registry",
     "Irreversible": "agentchat.core.errors",
+    "ReadOperations": "agentchat.workspace.operations.port",
     "Result": "agentchat.tools.custom.declaration.context",
     "ToolError": "agentchat.core.errors",
     "checkpoint": "agentchat.tools.custom.declaration.checkpoint",

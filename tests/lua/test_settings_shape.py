@@ -59,6 +59,11 @@ BAD: list[tuple[Any, str]] = [
         {"workspace": "box:/srv"},
         "g:agentchat.workspace must be ssh://[user@]host[:port]/path or { kind = 'command'",
     ),
+    (
+        {"workspace": {"kind": "operations", "file": "memory.py"}},
+        "g:agentchat.workspace must be ssh://[user@]host[:port]/path or { kind = 'command', "
+        "run = { 'docker', 'exec', '-i', 'box' } } or { kind = 'operations', file = '/path",
+    ),
     ({"workspace": "ssh://-oX/y"}, "g:agentchat.workspace must be ssh://[user@]host[:port]"),
     ({"workspace": "ssh://a:0/"}, "g:agentchat.workspace must be ssh://[user@]host[:port]/"),
     ({"ssh": {"comand": []}}, "unknown setting g:agentchat.ssh.comand: did you mean command?"),

@@ -16,11 +16,15 @@ from agentchat.core.shell.operands import CommandWords, Operand
 from agentchat.core.workspace import Command, DirectoryEntry, ProcessResult, Workspace, Zone
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.operations.launcher import OperationsLauncher
+from agentchat.workspace.remote.workspace import RemoteWorkspace
+from tests.support.launch import CHECKOUT
 from tests.support.memory_workspace import MemoryWorkspace
 from tests.workspace.editor import Buffers
 from tests.workspace.overlay.staging import try_staging
 from tests.workspace.remote.far import far
 
+MEMORY = CHECKOUT / "doc" / "examples" / "operations" / "memory.py"
 FILES = {"a": b"text\n", "d/b": b"\0", ".env": b"KEY=1\n", "Makefile": b"all:\n"}
 
 
@@ -50,10 +54,25 @@ def fill(root: Path) -> Path:
     return root
 
 
-@pytest.fixture(params=["local", "buffers", "memory", "ssh", "overlay"])
+def plugged_in(folder: Path) -> RemoteWorkspace:
+    """The example of the help with ``FILES``, in a process of its own."""
+    files = {f"/ws/{name}": content for name, content in FILES.items()}
+    file = folder / "own.py"
+    source = f"from runpy import run_path\nMemory = run_path({str(MEMORY)!r})['Memory']\n"
+    file.write_text(f"{source}operations = Memory({files!r})\n")
+    return RemoteWorkspace(OperationsLauncher(str(file), "/ws"))
+
+
+@pytest.fixture(params=["local", "buffers", "memory", "operations", "ssh", "overlay"])
 async def world(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[World]:
     if request.param == "memory":
         yield World(MemoryWorkspace(FILES))
+        return
+    if request.param == "operations":
+        plugged = plugged_in(tmp_path)
+        await plugged.ready()
+        yield World(plugged)
+        await plugged.close()
         return
     root = fill(tmp_path / "ws")
     if request.param == "ssh":
@@ -75,7 +94,7 @@ async def world(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator
 @pytest.fixture
 def machine(world: World) -> World:
     """A workspace that can run programs."""
-    if isinstance(world.workspace, MemoryWorkspace):
+    if isinstance(world.workspace, MemoryWorkspace) or world.workspace.host == "own.py":
         pytest.skip("nothing runs in memory")
     return world
 

@@ -104,6 +104,10 @@ function M.set_title(chat, text)
   if not chat.title and line ~= '' then chat.title = line end
 end
 
+--- Gives a chat the title that the user chose; nothing takes it back.
+---@param title string empty for none
+function M.rename(chat, title) chat.title = title ~= '' and title or nil end
+
 --- A chat in one line: the name of its buffer and its title.
 function M.describe(chat)
   local name = ('agentchat://%d'):format(chat.number)

@@ -146,7 +146,9 @@ local KINDS = {
     fits = function(v) return type(v) == 'string' or type(v) == 'function' end,
   },
   place = {
-    name = remote.FORM .. " or { kind = 'command', run = { 'docker', 'exec', '-i', 'box' } }",
+    name = remote.FORM
+      .. " or { kind = 'command', run = { 'docker', 'exec', '-i', 'box' } }"
+      .. " or { kind = 'operations', file = '/path/of.py' }",
     fits = function(v) return remote.place(v) ~= nil end,
   },
 }

@@ -15,6 +15,7 @@ from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.editor_port import Editor
 from agentchat.workspace.files import cleanup
 from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.operations import launcher as operations
 from agentchat.workspace.overlay.client import DEFAULT_LIMITS, Limits
 from agentchat.workspace.overlay.folder import OverlayFolder
 from agentchat.workspace.overlay.isolation import Isolation
@@ -102,7 +103,7 @@ def _without_keys(settings: Settings) -> dict[str, str]:
 
 def is_remote(place: str) -> bool:
     """Whether this names a workspace on another machine, not a directory on this one."""
-    return place.startswith((URL_PREFIX, PREFIX))
+    return place.startswith((URL_PREFIX, PREFIX, operations.PREFIX))
 
 
 def project_folder(workspace: Workspace, place: str, state: Path) -> str:
@@ -133,5 +134,7 @@ def _launcher(place: str, cwd: str, settings: Settings) -> Launcher:
     environment = _without_keys(settings)
     if place.startswith(PREFIX):
         return read_command(place, cwd, environment)
+    if place.startswith(operations.PREFIX):
+        return operations.read_operations(place, cwd, environment)
     ssh = SshCommand(settings.ssh_command, settings.ssh_python, environment)
     return SshLauncher(read_destination(place), ssh)

@@ -65,7 +65,13 @@ from agentchat.core.errors import UserError
 from agentchat.core.permissions.sensitive_paths import SECRET_GLOBS
 from agentchat.journal.export import write_lines
 from agentchat.journal.file import journal_path
-from agentchat.journal.index import SavedChat, delete_chat, fork_chat, list_saved_chats
+from agentchat.journal.index import (
+    SavedChat,
+    delete_chat,
+    fork_chat,
+    list_saved_chats,
+    rename_chat,
+)
 from agentchat.journal.markdown import render_markdown
 from agentchat.journal.reader import describe_chat, read_history, scan
 from agentchat.journal.records import Record
@@ -85,6 +91,9 @@ Payload = Mapping[str, Any]
 
 log = logging.getLogger(__name__)
 
+DESCRIBED_CHATS = 50
+"""How many saved chats are read whole for their list: the newest."""
+
 
 class Router:
     """Owns the chats of this process.
@@ -100,6 +109,7 @@ class Router:
         self._tool_sources = self._open_tool_sources(Path(), Path())
         self._agents = AgentConnections(self, Path())
         self._chats: dict[str, OpenChat] = {}
+        self._closing: dict[str, asyncio.Event] = {}
         self._changing: dict[str, list[tuple[str, Payload]]] = {}
         """The chats that are being opened or closed, with the events that wait."""
         self._background = BackgroundJobs(self)
@@ -117,6 +127,7 @@ class Router:
             "history": lambda p: self._start_job("the history", self._show_history(p)),
             "preview_saved": lambda p: self._start_job("the preview", self._preview_saved(p)),
             "export_saved": lambda p: self._start_job("the export", self._export_saved(p)),
+            "rename_saved": lambda p: self._start_job("renaming", self._rename_saved(p)),
             "delete_saved": lambda p: self._start_job("deleting", self._delete_saved(p)),
             "highlight": lambda p: self._start_job("highlighting", self._highlight(p)),
             "failed": lambda p: log.error("Lua: %s", p["text"]),
@@ -246,9 +257,15 @@ class Router:
             connection.take_chat(chat)
 
     async def _close(self, payload: Payload) -> None:
-        chat = self._chats.pop(payload["chat"], None)
-        if chat is not None:
+        id = payload["chat"]
+        chat = self._chats.pop(id, None)
+        if chat is None:
+            return
+        self._closing[id] = asyncio.Event()
+        try:
             await chat.close()
+        finally:
+            self._closing.pop(id).set()
 
     def _set_attended(self, payload: Payload) -> None:
         for chat in self._chats.values():
@@ -268,6 +285,17 @@ class Router:
         ]
         is_list = payload.get("browse")
         self._lua.call("sessions.show" if is_list else "history.choose", items, dict(payload))
+        if is_list:
+            await self._describe_saved(chats)
+
+    async def _describe_saved(self, chats: Sequence[SavedChat]) -> None:
+        """Tell the list what each chat is about, once it is shown: this reads whole journals."""
+        for chat in chats[:DESCRIBED_CHATS]:
+            try:
+                records = await asyncio.to_thread(self._read_saved, chat.chat)
+            except UserError:  # deleted meanwhile
+                continue
+            self._lua.call("sessions.describe", chat.chat, describe_chat(records))
 
     async def _preview_saved(self, payload: Payload) -> None:
         records = await asyncio.to_thread(self._read_saved, payload["saved"])
@@ -283,7 +311,14 @@ class Router:
             raise UserError(f"{path} exists. Choose another path.") from error
         self.notify("info", f"exported to {path}")
 
+    async def _rename_saved(self, payload: Payload) -> None:
+        chat = payload["saved"]
+        title = await asyncio.to_thread(rename_chat, self._state.folder, chat, payload["title"])
+        self._lua.call("sessions.renamed", chat, title)
+
     async def _delete_saved(self, payload: Payload) -> None:
+        if closing := self._closing.get(payload["saved"]):
+            await closing.wait()  # it has the journal until then
         await asyncio.to_thread(delete_chat, self._state.folder, payload["saved"])
         self._lua.call("sessions.deleted", payload["saved"])
 

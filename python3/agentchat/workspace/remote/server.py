@@ -15,13 +15,14 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.shell.operands import CommandWords, Operand
-from agentchat.core.workspace import Command
+from agentchat.core.workspace import Command, Workspace
 from agentchat.rpc.peer import IncomingRequest, Peer, RequestTasks
 from agentchat.workspace.local import LocalWorkspace
 
@@ -31,28 +32,31 @@ GREETING = b"agentchat workspace server 1\n"
 SILENCE_SECONDS = 30.0
 """Without a message for so long, the other end counts as dead."""
 
+OpenWorkspace = Callable[[str, Sequence[str]], Workspace]
+"""Opens a directory with its protected folders; raises OSError."""
+
 STOP_SECONDS = 3.0
 MAX_UNSENT_BYTES = 256 * 1024
 """Output that may wait to be sent; with more, the program that writes it waits, too."""
 
 
-def main(stream: BinaryIO) -> None:
-    """Serve until the input ends."""
+def main(stream: BinaryIO, open_workspace: OpenWorkspace | None = None) -> None:
+    """Serve a workspace, by default that of this machine, until the input ends."""
     sink = os.dup(1)
     os.set_inheritable(sink, False)
     # No program that runs here may write to the connection.
     os.dup2(2, 1)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        asyncio.run(_serve(stream, sink))
+        asyncio.run(_serve(stream, sink, open_workspace or _open_local))
     finally:
         _exit(0)  # a thread that waits for input would delay an ordinary exit
 
 
-async def _serve(stream: BinaryIO, sink: int) -> None:
+async def _serve(stream: BinaryIO, sink: int, open_workspace: OpenWorkspace) -> None:
     """Serve until the connection ends, then stop all requests."""
     os.write(sink, GREETING)
-    tasks = RequestTasks(WorkspaceServer().handlers)
+    tasks = RequestTasks(WorkspaceServer(open_workspace).handlers)
     peer = Peer(stream, sink, tasks)
     peer.start()
     threading.Thread(target=_watch, args=(peer,), daemon=True).start()
@@ -76,10 +80,11 @@ def _exit(code: int) -> None:
 
 
 class WorkspaceServer:
-    """Answers requests with a local workspace, after ``open``."""
+    """Answers requests with a workspace, after ``open``."""
 
-    def __init__(self) -> None:
-        self._opened: LocalWorkspace | None = None
+    def __init__(self, open_workspace: OpenWorkspace) -> None:
+        self._open_workspace = open_workspace
+        self._opened: Workspace | None = None
         self.handlers = {
             "open": self._open,
             "ping": self._ping,
@@ -97,16 +102,18 @@ class WorkspaceServer:
         }
 
     @property
-    def _workspace(self) -> LocalWorkspace:
+    def _workspace(self) -> Workspace:
         if self._opened is None:
             raise ToolError("No workspace is open.")
         return self._opened
 
     async def _open(self, request: IncomingRequest) -> str:
         """Open the directory; return its resolved path."""
-        path = await asyncio.to_thread(_directory, request.params["path"])
-        self._opened = LocalWorkspace(path, request.params["protected"])
-        return self._opened.root
+        path, protected = request.params["path"], request.params["protected"]
+        opened = await asyncio.to_thread(self._open_workspace, path, protected)
+        await opened.ready()
+        self._opened = opened
+        return opened.root
 
     async def _ping(self, request: IncomingRequest) -> None:
         """Answer, which shows that this end is alive."""
@@ -163,8 +170,8 @@ class WorkspaceServer:
         return {"code": finished.code, "stderr": finished.stderr, "ended": finished.ended}
 
 
-def _directory(path: str) -> str:
-    """Return the full path of a directory; an empty one is the current; raises OSError."""
+def _open_local(path: str, protected: Sequence[str]) -> Workspace:
+    """Return the workspace in a directory; an empty path is the current; raises OSError."""
     full = os.path.join(os.getcwd(), os.path.expanduser(path))
     os.scandir(full).close()
-    return full
+    return LocalWorkspace(full, protected)
