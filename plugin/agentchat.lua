@@ -108,7 +108,7 @@ local function on_session(event, name, is_needed)
   vim.api.nvim_create_autocmd(event, {
     group = vim.api.nvim_create_augroup('agentchat.' .. event, {}),
     callback = function()
-      if is_needed() then require('agentchat.session_file')[name]() end
+      if is_needed() then require('agentchat.sessions.session_file')[name]() end
     end,
   })
 end

@@ -280,7 +280,7 @@ class World:
         if preview.change is None:
             return IsolatedCall(result, preview)
         files = preview.change.files
-        targets = (self._target(file.path.removeprefix("/ws/")) for file in files)
+        targets = ((self._target(file.path.removeprefix("/ws/")),) for file in files)
         return IsolatedCall(result, preview, tuple(map(IsolatedFile, files, targets)))
 
     def _outcome(self, ready: ReadyCall, done: ToolResult | None = None) -> ToolResult:

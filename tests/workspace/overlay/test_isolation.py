@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -247,6 +248,38 @@ async def test_a_replaced_folder_of_ignored_files_hides_nothing_of_the_user(
     await isolated.run("rm -r build; mkdir build; echo kept > build/2.o")
     plainly("echo new > build/3.o", isolated.project)
     assert await isolated.output("cat build/*.o") == "user\nkept\nnew\n"
+
+
+async def test_a_kept_symlink_leads_no_later_file_out_of_the_overlay(
+    isolated: Isolated, tmp_path: Path
+) -> None:
+    (isolated.project / ".gitignore").write_text("k\n!k/\n*.o\n.bashrc\n")
+    plainly("git init -q -b main && git add -A && git commit -qm 1", isolated.project)
+    target = tmp_path / "home/elsewhere"
+    target.mkdir()
+    (target / "a.o").write_text("theirs\n")
+    before = tree(tmp_path / "home")
+    for way in (f"ln -sfn {target}", f"mkdir -p src/deep; ln -sfn {target} src/deep/k; ln -sfn .."):
+        await isolated.run(f"{way} k")
+        for folder in ("k", "src/deep/k"):
+            files = f"{folder}/a.o {folder}/.bashrc {folder}/d/b.o"
+            command = f"rm -f {folder}; mkdir -p {folder}/d; echo evil | tee {files}"
+            assert await isolated.output(command) == "evil\n"
+            assert tree(tmp_path / "home") == before
+    assert await isolated.output("cat k/a.o") == "evil\n"
+
+
+@pytest.mark.parametrize("folder", ["src", "build"])
+async def test_folders_of_any_depth_are_an_error_and_leave_nothing(
+    isolated: Isolated, folder: str
+) -> None:
+    begin_repository(isolated.project)
+    deep = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')"
+    with pytest.raises(ToolError, match="too deep to be shown"):
+        await isolated.run(f"mkdir -p {folder}; cd {folder}; python3 -c {shlex.quote(deep)}")
+    assert await isolated.output("ls -d */d; true") == (
+        "ls: cannot access '*/d': No such file or directory\n"
+    )
 
 
 async def test_kept_files_end_at_the_quota_and_with_the_chat(

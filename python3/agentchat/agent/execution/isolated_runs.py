@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
-from agentchat.core.diff.aspects import entry_of
+from agentchat.core.diff.aspects import entry_of, shown_name
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError, Unreachable
 from agentchat.core.permissions.isolation import IsolatedFile
+from agentchat.core.permissions.sensitive_paths import is_protected
 from agentchat.core.tools.tool import ToolOutput
 from agentchat.core.turn.effects import IsolatedCall
 from agentchat.core.workspace import (
@@ -23,9 +24,11 @@ from agentchat.core.workspace import (
     ProcessResult,
     Workspace,
     WrappedWorkspace,
+    Zone,
 )
 from agentchat.workspace.files.steps import order_steps
 from agentchat.workspace.overlay.changes import is_privileged
+from agentchat.workspace.overlay.git import acts_later
 from agentchat.workspace.overlay.isolation import IsolatedRun, Isolation
 from agentchat.workspace.overlay.upper import restore_order
 
@@ -86,23 +89,61 @@ async def apply_isolated(
 async def locate_changes(change: ChangeSet, workspace: Workspace) -> tuple[IsolatedFile, ...]:
     """Return the files of a change with what they are in the project, special ones first.
 
-    What something runs by itself is left out until the user takes it in.
+    A special one never stays among the members of a group, where nobody sees it. What something
+    runs by itself is left out until the user takes it in.
     """
-    targets = await asyncio.gather(*(_locate(file, workspace) for file in change.files))
+    singles = [file for file in change.singly.files if not _is_data_of_git(file)]
+    targets = await _locate_all(singles, workspace)
+    found = {
+        file.path: IsolatedFile(file, targets[file.path], is_privileged(file)) for file in singles
+    }
+    special = {path for path, file in found.items() if file.asks or file.runs_by_itself}
     files = [
-        IsolatedFile(file, target, is_privileged(file))
-        for file, target in zip(change.files, targets, strict=True)
+        found.get(file.path) or IsolatedFile(file)
+        for listed in change.files
+        for file in _take_out(listed, special)
     ]
     return tuple(map(_left_out, sorted(files, key=lambda file: not file.asks)))
 
 
-async def _locate(file: FileChange, workspace: Workspace) -> FileTarget | None:
-    if file.members:
-        return None  # the data of git, or new files with ordinary names
+def _is_data_of_git(file: FileChange) -> bool:
+    entry = entry_of(file.path)
+    return ".git" in entry.split("/") and not acts_later(file.path)
+
+
+def _take_out(file: FileChange, special: set[str]) -> list[FileChange]:
+    """Return a group without these members, and the members by themselves."""
+    alone = [member for member in file.members if member.path in special]
+    rest = tuple(member for member in file.members if member.path not in special)
+    if not alone:
+        return [file]
+    return [*alone, *([replace(file, members=rest)] if rest else [])]
+
+
+async def _locate_all(
+    files: Sequence[FileChange], workspace: Workspace
+) -> dict[str, tuple[FileTarget, ...]]:
+    """Return what the entries of each change are: a renamed file has two."""
+    paths = {file.path: tuple(map(entry_of, file.paths)) for file in files}
+    entries = list(dict.fromkeys(entry for found in paths.values() for entry in found))
+    targets = await asyncio.gather(*(_locate(entry, workspace) for entry in entries))
+    located = dict(zip(entries, targets, strict=True))
+    return {path: tuple(located[entry] for entry in found) for path, found in paths.items()}
+
+
+async def _locate(entry: str, workspace: Workspace) -> FileTarget:
+    """Return what an entry is; one that cannot be located, or has a protected name, is protected.
+
+    The name counts beside the real path, since a symlink may be what is changed.
+    """
+    name = shown_name(entry, workspace.root)
     try:
-        return await workspace.locate(entry_of(file.path))
+        target = await workspace.locate(entry)
     except ToolError:
-        return None
+        return FileTarget(entry, name, Zone.PROTECTED)
+    if target.ordinary and is_protected(name.split("/")):
+        return replace(target, zone=Zone.PROTECTED, display_path=name)
+    return target
 
 
 def _left_out(file: IsolatedFile) -> IsolatedFile:

@@ -41,25 +41,29 @@ StageIgnored = Literal["drop", "ask", "apply"]
 class IsolatedFile:
     """A file that an isolated run changed, and what it is in the workspace.
 
-    ``target`` is ``None`` for a group of changes, like the data of git.
+    ``targets`` are the paths that the change touches: two of a renamed file, none of a group of
+    changes, whose members are all ordinary, or the data of git.
     """
 
     change: FileChange
-    target: FileTarget | None = None
+    targets: tuple[FileTarget, ...] = ()
     is_privileged: bool = False
     """Whether a program may gain the rights of its owner or group by the change."""
 
     @property
     def asks(self) -> bool:
         """Whether the change needs the user's approval in every mode."""
-        if self.is_privileged:
-            return True
-        return self.target is not None and not self.target.ordinary
+        return self.is_privileged or self.special is not None
+
+    @property
+    def special(self) -> FileTarget | None:
+        """The first of its paths that is not an ordinary one."""
+        return next((target for target in self.targets if not target.ordinary), None)
 
     @property
     def runs_by_itself(self) -> bool:
         """Whether something runs it without being asked to: it is left out unless taken in."""
-        return self.target is not None and runs_by_itself(self.change.name.split("/"))
+        return any(runs_by_itself(target.display_path.split("/")) for target in self.targets)
 
 
 def describe_special(files: Sequence[IsolatedFile]) -> list[str]:
@@ -68,8 +72,8 @@ def describe_special(files: Sequence[IsolatedFile]) -> list[str]:
     for file in files:
         if file.is_privileged:
             lines.append(f"{file.change.name} runs as its owner or group (setuid, setgid)")
-        elif file.target is not None and not file.target.ordinary:
-            why = "has a second hard link" if file.target.hard_linked else file.target.zone.value
-            verb = "" if file.target.hard_linked else "is "
+        elif (target := file.special) is not None:
+            why = "has a second hard link" if target.hard_linked else target.zone.value
+            verb = "" if target.hard_linked else "is "
             lines.append(f"{file.change.name} {verb}{why}")
     return lines

@@ -270,8 +270,7 @@ def _note(file: IsolatedFile) -> str:
         return "left out, runs by itself"
     if file.is_privileged:
         return "setuid or setgid"
-    is_special = file.target is not None and not file.target.ordinary
-    return file.target.zone.value if is_special and file.target is not None else ""
+    return file.special.zone.value if file.special is not None else ""
 
 
 def _preview_document(preview: DryRunResult, root: str) -> Document:

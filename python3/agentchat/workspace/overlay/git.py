@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from agentchat.core.diff.aspects import FOLDER, LINK, MODE, split_aspect
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import ToolError
 from agentchat.workspace.process import git
@@ -14,12 +15,16 @@ from agentchat.workspace.process.programs import find_program
 
 GIT = ".git"
 
-_ACTS = re.compile(
+_DATA = re.compile(
     r"(?:(?:modules|worktrees)/(?:.+?/)??)?"
-    r"(?:hooks(?:/.*)?|config|config\.worktree|info/attributes|commondir|gitdir"
-    r"|objects/info/alternates)\Z"
+    r"(?:objects/(?!info/(?:http-)?alternates\Z).+|(?:refs|logs|rr-cache|lfs/objects|sequencer)/.+"
+    r"|index|sharedindex\.[^/]+|packed-refs|shallow|[A-Z_]+|info/(?:exclude|refs|grafts)"
+    r"|rebase-(?:merge|apply)/(?!git-rebase-todo|strategy)[^/]+|hooks/[^/]+\.sample|description"
+    r"|gc\.log|[^/]+\.lock)\Z"
 )
-_SAMPLE = re.compile(r"(?:.*/)?hooks/[^/]*\.sample\Z")
+"""What git only reads as data. All else may name a program or another place: settings, hooks, lists
+of commands like that of a rebase, and what a later git brings."""
+
 UNUSED = ("objects/", "COMMIT_EDITMSG")
 """What means nothing if nothing else was changed."""
 
@@ -56,9 +61,16 @@ def inner_path(path: str) -> str:
 
 
 def acts_later(path: str) -> bool:
-    """Whether git runs something, or reads from elsewhere, because of a file below ``.git``."""
-    inner = inner_path(path)
-    return bool(_ACTS.match(inner)) and not _SAMPLE.match(inner)
+    """Whether git may run something, or read from elsewhere, because of an entry of ``.git``.
+
+    That is everything but known data in files: also any symlink, and a ``.git`` that is none of the
+    folders. A folder alone holds nothing.
+    """
+    entry, aspect = split_aspect(path)
+    inner = inner_path(entry)
+    if aspect == FOLDER or (aspect == MODE and not inner):
+        return False
+    return aspect == LINK or not _DATA.match(inner)
 
 
 def without_refreshed(files: Iterable[FileChange]) -> Iterator[FileChange]:

@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.errors import Unreachable
+from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.frozen import frozen
 from agentchat.core.workspace import Command, ProcessResult, Workspace
 from agentchat.rpc.background import BackgroundTasks
@@ -46,6 +46,7 @@ from agentchat.workspace.overlay.mounts import Mount, is_visible, list_hidden, l
 from agentchat.workspace.overlay.secret_files import SecretFiles
 
 MOST_HIDDEN = 5
+TOO_DEEP = "The command made folders too deep to be shown. Nothing of what it changed was kept."
 _PATH = re.compile(r"(?<![\w.~/-])(?:~|/)[\w.+@~/-]*[\w+@~-]")
 
 
@@ -225,6 +226,8 @@ class Isolation:
                 for path, text in texts.items():
                     changes.assume(path, text)
                 return await self._collect(ended, run, changes, began)
+            except RecursionError as error:
+                raise ToolError(TOO_DEEP) from error
             finally:
                 # Not awaited: no later run uses it.
                 self._remove_later(run)

@@ -87,8 +87,8 @@ class KeptFiles:
         status = _lstat(source)
         if status is None:
             return 0
-        below, old = _lstat(os.path.join(self._root, name)), _lstat(target)
         self._make_parents(os.path.dirname(name))
+        below, old = _lstat(os.path.join(self._root, name)), _lstat(target)
         merged = any(s is not None and stat.S_ISDIR(s.st_mode) for s in (below, old))
         if stat.S_ISDIR(status.st_mode) and merged and not is_opaque(source):
             if old is None:
@@ -106,16 +106,28 @@ class KeptFiles:
         os.rename(source, target)
         if below is not None:
             self._below[name] = _stamp(below)
-        number, size = _count(target)
+        try:
+            number, size = _count(target)
+        except RecursionError:
+            remove_tree(Path(target))
+            raise
         self.size += size
         return number
 
     def _make_parents(self, name: str) -> None:
-        """Make a folder and those above it, as they are in the project."""
-        made = os.path.join(self.folder, name)
-        if not name or os.path.isdir(made):
+        """Make a folder and those above it, as they are in the project.
+
+        A symlink of an earlier run in their place leads out of here: it is removed, not followed.
+        """
+        if not name:
             return
         self._make_parents(os.path.dirname(name))
+        made = os.path.join(self.folder, name)
+        known = _lstat(made)
+        if known is not None and stat.S_ISDIR(known.st_mode):
+            return
+        if known is not None:
+            self._remove(name)
         os.mkdir(made)
         below = _lstat(os.path.join(self._root, name))
         if below is not None:
