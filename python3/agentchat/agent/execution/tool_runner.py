@@ -38,6 +38,7 @@ from agentchat.core.permissions.policy import Policy, works_in_overlay
 from agentchat.core.permissions.rules import named_hosts, restricts_path
 from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.description import describe_tools
 from agentchat.core.tools.todo import TodoList
 from agentchat.core.tools.tool import (
     CallOutcome,
@@ -400,6 +401,7 @@ class ToolRunner:
             flags=self._flags,
             todo=self._todo,
             show=show,
+            describe_tools=lambda: describe_tools(self._toolbox, self._policy.forbids),
         )
 
 
