@@ -1,6 +1,5 @@
 --- Decorations of Markdown and of the languages in its blocks of code, by Tree-sitter.
 local decorations = require('agentchat.transcript.decorations')
-local links = require('agentchat.transcript.links')
 
 local M = {}
 
@@ -77,12 +76,48 @@ function SHAPES.thematic_break(_, _, first, last)
   return decorations.replace(first, last, '─') .. ' ' .. decorations.rule(last)
 end
 
+--- The name of a host in lower case, without user, port and `www.`.
+local function plain_host(authority)
+  local host = authority:gsub('^.*@', ''):gsub(':%d*$', ''):gsub('%.$', '')
+  return (host:lower():gsub('^www%.', ''))
+end
+
+--- The host of an address; browsers take a backslash for a slash.
+---@return string? host, string? scheme
+local function split_url(url)
+  local scheme, rest = url:match('^(%a[%w+.-]*):(.*)$')
+  if scheme and scheme:lower() == 'file' then return nil, scheme end
+  local authority = (rest or url):match('^[/\\][/\\]+([^/\\?#]*)')
+  return authority and plain_host(authority), scheme
+end
+
+--- The host that a text names, as an address or alone; a reader takes both for the place it leads to.
+local function named_host(text)
+  text = text:gsub('[*_~`]', '')
+  local found = text:match('://([^/\\?#%s]+)')
+  local first = vim.trim(text):match('^[^/\\?#%s]+')
+  local is_host = first and first:find('^[%w\128-\255@:.-]+%.[%a\128-\255-]+:?%d*$')
+  if not found and is_host then found = first end
+  return found and plain_host(found)
+end
+
+--- Where a link leads, if its text names another host.
+---@param text string what is shown
+---@param url string its address
+---@return string? place a host, or a scheme with a colon
+local function another_place(text, url)
+  local named, host, scheme = named_host(text), split_url(url)
+  if not named or not (host or scheme) or named == host then return nil end
+  if not host and named == url:lower():match('^mailto:.*@(.*)$') then return nil end
+  return host and host ~= '' and host or scheme and scheme .. ':' or nil
+end
+
 function SHAPES.link_text(node, text, first, last)
   for other in node:parent():iter_children() do
     local url = other:type() == 'link_destination' and vim.treesitter.get_node_text(other, text)
     if url and not url:find('%s') then
       local link = decorations.url(first, last, url)
-      local place = links.another_place(vim.treesitter.get_node_text(node, text), url)
+      local place = another_place(vim.treesitter.get_node_text(node, text), url)
       local row, _, last_row, last_column = node:parent():range()
       if not place or row ~= last_row then return link end
       return link .. ' ' .. decorations.leads(last_column, place)
