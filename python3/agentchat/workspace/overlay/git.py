@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,8 +12,10 @@ from pathlib import Path
 from agentchat.core.diff.aspects import FOLDER, LINK, MODE, split_aspect
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import ToolError
+from agentchat.core.text import mask_secrets
 from agentchat.workspace.process import git
 from agentchat.workspace.process.programs import find_program
+from agentchat.workspace.process.regular import read_regular
 
 GIT = ".git"
 
@@ -28,6 +32,7 @@ of commands like that of a rebase, and what a later git brings."""
 UNUSED = ("objects/", "COMMIT_EDITMSG")
 """What means nothing if nothing else was changed."""
 
+SETTINGS_BYTES = 1024 * 1024
 STATUS_BYTES = 40
 """What an entry of the index begins with: times, numbers and size of a file; and its mode."""
 
@@ -168,6 +173,22 @@ def _alternates(folder: str) -> list[str]:
     names = _read(f"{folder}/objects/info/alternates").splitlines()
     paths = [os.path.realpath(os.path.join(folder, "objects", name)) for name in names]
     return [path for path in paths if path.endswith("/objects") and _is_repository(path[:-8])]
+
+
+def masked_settings(root: str) -> dict[str, bytes]:
+    """Return the repository's settings that hold a password or token, without it, by path."""
+    folder = os.path.join(root, GIT)
+    if not os.path.isdir(folder) or os.path.islink(folder):
+        return {}
+    modules = glob.glob(f"{glob.escape(folder)}/modules/**/config", recursive=True)
+    found = {}
+    for path in (f"{folder}/config", f"{folder}/config.worktree", *modules):
+        with contextlib.suppress(OSError):
+            text = read_regular(path, SETTINGS_BYTES).decode("utf-8", "surrogateescape")
+            masked = mask_secrets(text)
+            if masked != text:
+                found[path] = masked.encode("utf-8", "surrogateescape")
+    return found
 
 
 def _is_repository(folder: str) -> bool:
