@@ -90,17 +90,23 @@ async def apply_isolated(
 # --- what a command changed -----------------------------------------------------------------------
 
 
-async def locate_changes(change: ChangeSet, workspace: Workspace) -> tuple[IsolatedFile, ...]:
+async def locate_changes(
+    change: ChangeSet,
+    workspace: Workspace,
+    is_restricted: Callable[[str], bool] = lambda _: False,
+) -> tuple[IsolatedFile, ...]:
     """Return the files of a change with what they are in the project, special ones first.
 
     A special one never stays among the members of a group, where nobody sees it. What something
-    runs by itself is left out until the user takes it in.
+    runs by itself, and what a rule restricts, is left out until the user takes it in.
     """
     singles = [file for file in change.singly.files if not _is_data_of_git(file)]
     targets = await _locate_all(singles, workspace)
-    found = {
-        file.path: IsolatedFile(file, targets[file.path], is_privileged(file)) for file in singles
-    }
+    found = {}
+    for file in singles:
+        located = targets[file.path]
+        restricted = any(is_restricted(target.display_path) for target in located)
+        found[file.path] = IsolatedFile(file, located, is_privileged(file), restricted)
     special = {path for path, file in found.items() if file.asks or file.runs_by_itself}
     files = [
         found.get(file.path) or IsolatedFile(file)
@@ -173,7 +179,7 @@ async def _locate(entry: str, workspace: Workspace) -> FileTarget:
 
 
 def _left_out(file: IsolatedFile) -> IsolatedFile:
-    if not file.runs_by_itself:
+    if not (file.runs_by_itself or file.is_restricted):
         return file
     return replace(file, change=replace(file.change, left_out=True))
 
