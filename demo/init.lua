@@ -4,6 +4,7 @@
 local checkout = vim.fs.dirname(vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2))))
 vim.opt.runtimepath:prepend(checkout)
 vim.o.swapfile = false
+vim.o.breakat = ' ' -- not after the colon of a command
 pcall(vim.cmd.helptags, checkout .. '/doc') -- for :help agentchat
 
 --- Where a small language model is served, empty for the offline model.
@@ -50,6 +51,7 @@ vim.api.nvim_create_autocmd('VimEnter', {
   once = true,
   nested = true,
   callback = function()
+    vim.wo.wrap = false
     local chat = require('agentchat').open()
     if model_url ~= '' then return open_hint() end
     dofile(checkout .. '/demo/tour.lua').open(chat)

@@ -44,16 +44,16 @@ M.STEPS = {
   {
     title = 'Run a command',
     send = 'run: python3 -m unittest',
-    text = 'A command is shown in full: accept it with a, and its output appears in the chat '
-      .. 'as it comes. R in the float writes a rule, so that you are not asked about such '
-      .. 'commands again.',
+    text = 'Commands run isolated, on an overlay of the project: these tests change nothing, '
+      .. 'so they need no question. Where no overlay works, and before a command runs with '
+      .. 'network or in the project itself, you are asked.',
   },
   {
     title = 'Say no',
     send = 'run: rm -r tests',
-    text = 'Reject this one with r and type why: the model reads your reason. In the place '
-      .. 'of a real model, an offline planner answers here; it knows only plain requests '
-      .. 'like these.',
+    text = 'You see what the command did on the overlay; nothing is deleted yet. Go there with '
+      .. 'ga, reject it with r and type why: the model reads your reason. R writes a rule '
+      .. 'for such commands.',
   },
   {
     title = 'Find it again',
@@ -65,7 +65,8 @@ M.STEPS = {
   {
     title = 'Go on by yourself',
     run = 'help agentchat-quickstart',
-    text = 'Set $OPENAI_API_KEY, or model in g:agentchat, for a real model. g? in the chat '
+    text = 'The offline model knows only plain requests like these. Set $OPENAI_API_KEY, or '
+      .. 'model in g:agentchat, for a real one. g? in the chat '
       .. 'lists its keys, :help agentchat has everything, :qa quits the demo and prints '
       .. 'what changed.',
   },
@@ -91,9 +92,19 @@ local function draw()
   api.nvim_win_set_cursor(tour.win, { 1, 0 })
 end
 
+--- Goes back to the tour's tab page from one that a step has opened, and closes that.
+local function back()
+  if not api.nvim_win_is_valid(tour.win) then return end
+  local own, here = api.nvim_win_get_tabpage(tour.win), api.nvim_get_current_tabpage()
+  if own == here then return end
+  api.nvim_set_current_tabpage(own)
+  vim.cmd.tabclose(api.nvim_tabpage_get_number(here))
+end
+
 --- Goes so many steps on; stays at the first and the last.
 function M.go(count)
   if not (tour and api.nvim_buf_is_valid(tour.buf)) then return end
+  back()
   tour.step = math.max(1, math.min(#M.STEPS, tour.step + count))
   draw()
 end
@@ -101,6 +112,7 @@ end
 --- Does what the step is about.
 function M.act()
   if not tour then return end
+  back()
   local step = M.STEPS[tour.step]
   local win = vim.fn.bufwinid(tour.chat)
   if win ~= -1 then api.nvim_set_current_win(win) end

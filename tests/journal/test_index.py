@@ -13,7 +13,13 @@ from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult, Usage, UserText
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile, journal_path
-from agentchat.journal.index import delete_chat, find_title, fork_chat, list_saved_chats
+from agentchat.journal.index import (
+    delete_chat,
+    find_title,
+    fork_chat,
+    list_saved_chats,
+    rename_chat,
+)
 from agentchat.journal.reader import read_history, read_records, read_steps, read_totals
 from agentchat.journal.timeline import read_timeline
 
@@ -197,3 +203,28 @@ def test_a_deleted_chat_leaves_nothing_and_an_open_one_stays(tmp_path: Path) -> 
     delete_chat(tmp_path, "chat")
     assert not results.exists()
     assert list_saved_chats(tmp_path, "/p") == []
+
+
+def test_a_title_that_the_user_gave_is_listed_until_it_is_taken_back(tmp_path: Path) -> None:
+    a_journal(tmp_path, "a", "/p", "fix the parser")
+    with_lock = JournalFile.open(tmp_path, "a")  # it is open in an editor
+    assert rename_chat(tmp_path, "a", " The  parser\nof dates ") == "The parser"
+    with_lock.close()
+    assert [chat.title for chat in list_saved_chats(tmp_path, "/p")] == ["The parser"]
+    assert rename_chat(tmp_path, "a", " ") == "fix the parser"
+    assert [chat.title for chat in list_saved_chats(tmp_path, "/p")] == ["fix the parser"]
+
+
+def test_a_title_goes_with_its_chat(tmp_path: Path) -> None:
+    a_journal(tmp_path, "a", "/p", "fix the parser")
+    rename_chat(tmp_path, "a", "The parser")
+    delete_chat(tmp_path, "a")
+    assert not list(tmp_path.rglob("a.*"))
+    with pytest.raises(UserError, match="not on disk"):
+        rename_chat(tmp_path, "a", "The parser")
+
+
+def test_a_damaged_title_is_ignored(tmp_path: Path) -> None:
+    a_journal(tmp_path, "a", "/p", "fix the parser")
+    (tmp_path / "journals" / "a.title").write_bytes(b"\xff\xfe")
+    assert [chat.title for chat in list_saved_chats(tmp_path, "/p")] == ["fix the parser"]

@@ -112,4 +112,4 @@ def test_a_chat_is_described_by_turns_model_and_cost() -> None:
         *records_of(ASKED, last),
     ]
     assert describe_chat(records) == "2 turns · gpt-5 · $0.5000"
-    assert describe_chat([r.TurnStarted(1)]) == "1 turn · price unknown"
+    assert describe_chat([r.TurnStarted(1)]) == "1 turn"

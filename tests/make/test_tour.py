@@ -71,3 +71,33 @@ def test_the_buttons_of_the_tour_can_be_clicked(start_editor: StartEditor) -> No
     for action in ("press", "release"):
         editor.request("nvim_input_mouse", "left", action, "", 0, row, column)
     editor.wait(lambda: "step 2 of 8" in tour_text(editor), why="the next step is shown")
+
+
+def test_the_tour_comes_back_from_the_list_of_chats(
+    start_editor: StartEditor, workspace: Path
+) -> None:
+    editor = start_editor(size=(80, 24))
+    chat = Chat.open(editor)
+    editor.command(f"let g:chat = {chat.buffer}")
+    editor.lua(OPEN, str(CHECKOUT / "demo" / "tour.lua"))
+    editor.keys("<F2>")
+    chat.finished()
+    editor.keys("<F3><F3><F3><F3><F3><F3><F2>")
+    editor.wait("vim.bo.filetype == 'agentchat-sessions'", why="the list is open")
+    editor.keys("<F3>")
+    assert editor.eval("tabpagenr('$')") == 1
+    editor.wait_screen("step 8 of 8")
+
+
+def test_a_command_that_changes_nothing_needs_no_answer_as_the_tour_says(
+    start_editor: StartEditor,
+) -> None:
+    editor = start_editor()
+    chat = Chat.open(editor)
+    editor.command(f"let g:chat = {chat.buffer}")
+    editor.lua(OPEN, str(CHECKOUT / "demo" / "tour.lua"))
+    editor.keys("<F3><F3><F3><F3>")
+    assert "need no question" in tour_text(editor)
+    editor.keys("<F2>")
+    chat.finished()
+    assert "isolated" in chat.transcript()

@@ -120,3 +120,22 @@ def test_mode_and_model_of_a_chat_are_restored_and_yolo_is_not(
     last = Chat.open(third, "AgentHistory")
     third.wait_notice("This chat was in yolo mode")
     assert last.status()["mode"] == "ask"
+
+
+def test_a_chat_is_renamed_in_the_list_and_each_line_says_what_it_is_about(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(text("Both are good plans."))
+    chat.play("make a plan")
+    editor.lua("vim.ui.input = function(opts, done) done(vim.g.typed) end")
+    listed(editor)
+    editor.wait_screen("1 turn · ")
+    editor.command("let g:typed = 'The great plan'")
+    editor.keys("r")
+    editor.wait(lambda: "The great plan  (open)" in lines(editor)[0], why="it is renamed")
+    editor.keys("q")
+    editor.wait_screen("The great plan")
+    assert listed(editor) == ["The great plan  (open)"]
+    editor.command("let g:typed = ''")
+    editor.keys("r")
+    editor.wait(lambda: "make a plan  (open)" in lines(editor)[0], why="its first prompt again")

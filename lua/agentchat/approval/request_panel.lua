@@ -1,7 +1,7 @@
 -- The panel of an approval request: what it shows, and where its float stands.
 
 local decisions = require('agentchat.diff.decisions')
-local dock = require('agentchat.approval.dock')
+local dock = require('agentchat.dock')
 local document = require('agentchat.approval.document')
 local float = require('agentchat.ui.float')
 local hunks = require('agentchat.diff.hunks')

@@ -34,6 +34,7 @@ local api = vim.api
 ---@field selection? agentchat.Selection what `#selection` means in the next message, if it was given
 ---@field resumed boolean it was on disk when it was opened
 ---@field agent? integer the agent of another program that it is for, until Python knows
+---@field partner? string the agent of another program that it is with, instead of a model
 ---@field saved? { source: string, requests?: integer } what Python has to resume, until it knows
 
 ---@class agentchat.ChatListener
@@ -103,6 +104,10 @@ function M.set_title(chat, text)
   local line = vim.trim(vim.trim(text):match('^[^\r\n]*'))
   if not chat.title and line ~= '' then chat.title = line end
 end
+
+--- Gives a chat the title that the user chose; nothing takes it back.
+---@param title string empty for none
+function M.rename(chat, title) chat.title = title ~= '' and title or nil end
 
 --- A chat in one line: the name of its buffer and its title.
 function M.describe(chat)

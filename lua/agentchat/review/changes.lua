@@ -2,6 +2,7 @@
 -- put into the quickfix list, visited.
 
 local decisions = require('agentchat.diff.decisions')
+local dock = require('agentchat.dock')
 local float = require('agentchat.ui.float')
 local host = require('agentchat.host.process')
 local hunks = require('agentchat.diff.hunks')
@@ -112,7 +113,9 @@ local function panel_spec(review)
     name = 'changes',
     filetype = 'agentchat-changes',
     zindex = Z,
-    place = layout.bottom,
+    place = function(screen, want)
+      return dock.place_wide(registry.get(review.chat), review.panel.view, screen, want)
+    end,
     title = function(width)
       return layout.title(changes().title, width, changes().summary, 'AgentChatFact')
     end,
@@ -174,6 +177,12 @@ registry.on_view_change('changes', function()
     panels.refresh(review.panel)
   end
 end)
-registry.listen({ ended = function(chat) close(chat.id) end })
+registry.listen({
+  moved = function(chat)
+    local review = reviews[chat.id]
+    if review then dock.keep_clear(chat, review.panel) end
+  end,
+  ended = function(chat) close(chat.id) end,
+})
 
 return M

@@ -2,6 +2,7 @@
 -- shown. Closing it hides it and decides nothing.
 
 local decisions = require('agentchat.diff.decisions')
+local dock = require('agentchat.dock')
 local float = require('agentchat.ui.float')
 local host = require('agentchat.host.process')
 local hunks = require('agentchat.diff.hunks')
@@ -142,7 +143,9 @@ local function panel_spec(review)
     name = 'review',
     filetype = 'agentchat-review',
     zindex = Z,
-    place = layout.bottom,
+    place = function(screen, want)
+      return dock.place_wide(registry.get(review.chat), review.panel.view, screen, want)
+    end,
     title = function(width) return title(review, width) end,
     footer = function(edge) return footer(review, edge) end,
     heading = function() return heading(review) end,
@@ -285,6 +288,12 @@ function M.uncover(chat_id)
   end, APPLY_MS)
 end
 
-registry.listen({ ended = function(chat) M.close_all(chat.id) end })
+registry.listen({
+  moved = function(chat)
+    local review = reviews[chat.id]
+    if review then dock.keep_clear(chat, review.panel) end
+  end,
+  ended = function(chat) M.close_all(chat.id) end,
+})
 
 return M

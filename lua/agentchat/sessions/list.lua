@@ -19,6 +19,7 @@ local SHARE = 0.35 -- of the rows of the tab, for the list
 ---@field list integer buffer
 ---@field preview integer buffer
 ---@field rows agentchat.SessionsRow[] by line
+---@field about table<string, string> turns, model and cost, by chat
 ---@field asked { cwd: string, words: string }
 ---@field from integer tab page the user came from
 
@@ -81,14 +82,14 @@ end
 local function draw_list()
   local lines = vim.tbl_map(line, view.rows)
   set_lines(view.list, #lines > 0 and lines or { '(none)' })
-  for row = 1, #view.rows do
-    api.nvim_buf_set_extmark(
-      view.list,
-      ns,
-      row - 1,
-      0,
-      { end_col = 16, hl_group = 'AgentChatNote' }
-    )
+  for row, found in ipairs(view.rows) do
+    local about = view.about[found.item.chat]
+    api.nvim_buf_set_extmark(view.list, ns, row - 1, 0, {
+      end_col = 16,
+      hl_group = 'AgentChatNote',
+      virt_text = about and { { ' ' .. about .. ' ', 'AgentChatNote' } },
+      virt_text_pos = 'right_align',
+    })
   end
 end
 
@@ -142,6 +143,12 @@ local function export(item)
   )
 end
 
+local function rename(item)
+  vim.ui.input({ prompt = 'Title of the chat: ', default = item.title }, function(title)
+    if title then host.send('rename_saved', { saved = item.chat, title = title }) end
+  end)
+end
+
 local function search()
   vim.ui.input({ prompt = 'Search in all chats: ', default = view.asked.words }, function(words)
     if words and view then history.list({ words = vim.trim(words), browse = true }) end
@@ -152,6 +159,7 @@ local KEYS = {
   { '<CR>', 'resume the chat', resume(false) },
   { 'f', 'continue in a copy (fork)', resume(true) },
   { 's', 'search in the text of all chats; empty: list all', search },
+  { 'r', 'rename; empty: its first prompt again', with_item(rename) },
   { 'e', 'export as Markdown', with_item(export) },
   { 'd', 'delete', with_item(delete) },
   { 'q', 'close', close },
@@ -203,7 +211,7 @@ local function open(asked)
   local height = math.max(5, math.floor(vim.o.lines * SHARE))
   api.nvim_open_win(list, true, { split = 'above', height = height })
   vim.cmd.stopinsert()
-  view = { list = list, preview = preview, rows = {}, asked = asked, from = from }
+  view = { list = list, preview = preview, rows = {}, about = {}, asked = asked, from = from }
   map(list)
   api.nvim_create_autocmd('CursorMoved', { buffer = list, callback = request_preview })
   api.nvim_create_autocmd('BufWipeout', {
@@ -213,9 +221,9 @@ local function open(asked)
   })
 end
 
-local function title()
+local function heading()
   local found = view.asked.words ~= '' and (' with "%s"'):format(view.asked.words) or ''
-  return (' %s%s (%d)  <CR> resume  f fork  s search  e export  d delete  g? help'):format(
+  return (' %s%s (%d)  <CR> resume  f fork  s search  r rename  d delete  g? keys'):format(
     TITLE,
     found:gsub('%%', '%%%%'),
     #view.rows
@@ -231,7 +239,7 @@ function M.show(items, asked)
   local win = vim.fn.bufwinid(view.list)
   if win == -1 then return end
   api.nvim_win_call(win, function()
-    set_window(title())
+    set_window(heading())
     vim.wo[0][0].cursorline = true
     request_preview()
   end)
@@ -241,9 +249,28 @@ end
 ---@param about string its turns, its model, what it cost
 function M.preview(id, lines, about)
   if not (view and view.wanted == id and api.nvim_buf_is_valid(view.preview)) then return end
+  M.describe(id, about)
   set_lines(view.preview, lines)
   local win = vim.fn.bufwinid(view.preview)
   if win ~= -1 then vim.wo[win].winbar = ' Preview · ' .. about:gsub('%%', '%%%%') end
+end
+
+--- Shows turns, model and cost of a chat in its line.
+function M.describe(id, about)
+  if not (view and api.nvim_buf_is_valid(view.list)) then return end
+  view.about[id] = about
+  draw_list()
+end
+
+--- Shows the new title of a chat, here and above its window.
+function M.renamed(id, title)
+  local chat = registry.get(id)
+  if chat then registry.rename(chat, title) end
+  if not (view and api.nvim_buf_is_valid(view.list)) then return end
+  for _, row in ipairs(view.rows) do
+    if row.item.chat == id then row.item.title = title end
+  end
+  draw_list()
 end
 
 --- Removes a chat that is deleted from the list.

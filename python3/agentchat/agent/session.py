@@ -25,7 +25,7 @@ from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.todo import parse_todo
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.hunk_decisions import HunkDecision
-from agentchat.core.turn.loop import TurnEnd, internal_error_message, turn
+from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.validate import model_schema
 from agentchat.core.workspace import SandboxSetting
 from agentchat.journal import records as r
@@ -33,6 +33,7 @@ from agentchat.journal.reader import todo_record
 
 log = logging.getLogger(__name__)
 
+NOT_CONNECTED = "Not sent: the workspace still cannot be reached, see above."
 COMPACT_BUSY = "A summary can be taken back when the chat is idle: stop it first with :AgentStop."
 
 CLOSE_SECONDS = 5.0
@@ -52,7 +53,8 @@ class Session:
         self._workspace = parts.workspace
         self._view = parts.view
         self._journal = parts.journal
-        self._model = parts.model
+        self._model = parts.model_source
+        self.chat_agent, self._plan_turn = parts.chat_agent, parts.plan_turn
         self._agent = parts.agent
         self._frontend = parts.observed_frontend
         self._background, self._warm_up = parts.background, parts.warm_up
@@ -69,6 +71,7 @@ class Session:
         self._interpreter = parts.interpreter
         self._compaction = parts.compaction
         self._in_turn = False
+        self._unreachable = ""
         self._working = False
         parts.observer.session = self
         self.chat.todo.on_change = self._show_todo
@@ -150,9 +153,10 @@ class Session:
         else:
             self._compaction.undo()
 
-    def insert_code(self, path: str, line: int, code: Sequence[str]) -> None:
-        """Stage a preview that inserts lines below a line of a file (1-based)."""
-        self._background.start(self._code_inserts.insert(path, line, code), "inserting code")
+    def insert_code(self, path: str, line: int, last: int, code: Sequence[str]) -> None:
+        """Stage a preview that puts code below a line of a file, for the lines up to the last."""
+        work = self._code_inserts.insert(path, line, last, code)
+        self._background.start(work, "inserting code")
 
     def edit_todo(self, text: str) -> None:
         """Take the todo list as the user wrote it, one item a line."""
@@ -213,6 +217,8 @@ class Session:
         self._warm_up.start(self._connect(), "connecting")
         self._warm_up.start(self.approvals.refresh(), "reading the rules")
         self._warm_up.start(self._make_schemas(), "making the schemas of the tools")
+        if self.chat_agent is not None:
+            self.chat_agent.warm_up()
 
     def recover(self, leftovers: LeftoverFiles) -> None:
         """Bring what the last process left to an end, or back; turns wait until that is done."""
@@ -242,6 +248,8 @@ class Session:
         await self._stage.close()
         if self._isolation is not None:
             await self._isolation.close()
+        if self.chat_agent is not None:
+            await self.chat_agent.close()
 
     # --- the parts of the chat report here --------------------------------------------------------
 
@@ -254,6 +262,7 @@ class Session:
             running=self._in_turn or self._jobs.busy,
             asking=self._frontend is not None and self._frontend.asking,
             requests=self.approvals.count,
+            agent=self.chat_agent.status() if self.chat_agent is not None else None,
         )
         self._view.show_status(status)
 
@@ -314,6 +323,7 @@ class Session:
             await self._preparation.connect()
         except Unreachable as error:
             if not self._in_turn:  # a turn reports it itself
+                self._unreachable = str(error)
                 self._view.add_note("error", str(error))
 
     async def _run_turn(self) -> None:
@@ -345,9 +355,12 @@ class Session:
             focus, self.chat.requested_focus = self.chat.requested_focus, None
             self.compact(focus)
         if end.message:
-            self._view.add_note("error", end.message)
-        elif end.reason == "cancelled":
-            self._view.add_note("info", STOPPED_TURN)
+            known = end.message == self._unreachable
+            self._view.add_note("error", NOT_CONNECTED if known else end.message)
+        else:
+            self._unreachable = ""
+            if end.reason == "cancelled":
+                self._view.add_note("info", STOPPED_TURN)
         if end.reason != "stop" and not end.stopped and self._queue.drop_messages():
             # The error that ended this turn would end the next one, too.
             self._view.restore_prompt()
@@ -358,7 +371,7 @@ class Session:
         end = TurnEnd("error")
         try:
             self._journal.add(r.TurnStarted(self.chat.turn))
-            end = await self._interpreter.play(turn(self.chat))
+            end = await self._interpreter.play(self._plan_turn(self.chat))
             self._journal.add(r.TurnFinished(self.chat.turn, end.reason))
         except UserError as error:
             end = TurnEnd("error", end.message or str(error), end.stopped)

@@ -36,6 +36,8 @@ from agentchat.journal.records import (
 )
 
 TITLE_CHARACTERS = 80
+TITLE_SUFFIX = ".title"
+"""A file beside a journal that the user gave a title. Not a record: the journal may be open."""
 USER_CHOICES = frozenset({"always", "accept", "reject", "cancel"})
 MAX_JOURNALS = 40
 """How many journals are searched for past calls: the newest of all projects."""
@@ -43,9 +45,10 @@ MAX_JOURNALS = 40
 
 @frozen
 class SavedChat:
-    """One chat: ``title`` is the first line of its first prompt, ``time`` when it ended (unix).
+    """One chat: ``time`` is when it ended (unix).
 
-    ``source`` is the chat that it is a fork of, if it is one.
+    ``title`` is the one that the user gave it, or the first line of its first prompt. ``source``
+    is the chat that it is a fork of, if it is one.
     """
 
     chat: str
@@ -129,6 +132,45 @@ def _first_requests(messages: Sequence[Message], requests: int | None) -> Sequen
     return messages[: starts[requests]]
 
 
+def rename_chat(state_dir: str | os.PathLike[str], chat: str, title: str) -> str:
+    """Give a chat a title, open or not, and return it; an empty one takes the given one back.
+
+    Raises:
+        UserError: the chat is not on disk, or the title cannot be written.
+    """
+    journal, path = journal_path(state_dir, chat), _title_path(state_dir, chat)
+    title = _first_line(title)
+    if not journal.exists():
+        raise UserError("This chat is not on disk any more.")
+    try:
+        if not title:
+            path.unlink(missing_ok=True)
+            return _read_title(journal)
+        path.write_text(title, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}.") from error
+    return title
+
+
+def _title_path(state_dir: str | os.PathLike[str], chat: str) -> Path:
+    return journal_path(state_dir, chat).with_suffix(TITLE_SUFFIX)
+
+
+def _read_title(journal: Path) -> str:
+    """Return the first line of the first prompt of a chat; empty if there is none."""
+    for record in read_records(journal):
+        if isinstance(record, MessageRecorded) and isinstance(record.message, UserText):
+            return _first_line(_message_text(record))
+    return ""
+
+
+def _given_title(journal: Path) -> str:
+    try:
+        return _first_line(journal.with_suffix(TITLE_SUFFIX).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
 def _turn_after(records: Iterable[Record], requests: int | None) -> int:
     """Return the turn to which the last of so many messages of the user belongs; 0 if none."""
     turn = last = said = 0
@@ -151,6 +193,7 @@ def delete_chat(state_dir: str | os.PathLike[str], chat: str) -> None:
     journal = JournalFile.open(state_dir, chat)  # the lock: no other process has it open
     try:
         path.unlink()
+        _title_path(state, chat).unlink(missing_ok=True)
         for folder in ("results", "overlay"):
             shutil.rmtree(state / folder / chat, ignore_errors=True)
     except OSError as error:
@@ -183,6 +226,7 @@ def _read_head(path: Path, cwd: str, words: list[str]) -> SavedChat | None:
         time = path.stat().st_mtime
         title = find_title(read_records(path), cwd, words)
         source = _source(read_records(path)) if title else ""
+        title = title and (_given_title(path) or title)
     except OSError:  # deleted or not readable
         return None
     return SavedChat(path.name.removesuffix(SUFFIX), title, time, source) if title else None

@@ -219,11 +219,12 @@ def read_totals(records: Iterable[Record]) -> Totals:
 
 
 def describe_chat(records: Sequence[Record]) -> str:
-    """Return a chat in one line, like ``3 turns · gpt-5 · $0.12``."""
+    """Return a chat in one line, like ``3 turns · gpt-5 · $0.12``; without a cost not known."""
     turns = len({record.number for record in records if isinstance(record, TurnStarted)})
     replies = (r.message for r in reversed(records) if isinstance(r, MessageRecorded))
     model = next((reply.model for reply in replies if isinstance(reply, Reply)), "")
-    cost = format_cost(read_totals(records).cost)
+    known = read_totals(records).cost
+    cost = format_cost(known) if known is not None else ""
     parts = (f"{turns} {'turn' if turns == 1 else 'turns'}", model, cost)
     return " · ".join(filter(None, parts))
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LuaFunction = Literal[
+    "agents.offer",
     "approval.close",
     "approval.edit_proposal",
     "approval.show",
@@ -52,7 +53,9 @@ LuaFunction = Literal[
     "review.show",
     "rules.show",
     "sessions.deleted",
+    "sessions.describe",
     "sessions.preview",
+    "sessions.renamed",
     "sessions.show",
     "tool_options.decide",
     "tools.asks",

@@ -57,7 +57,9 @@ from typing import Any
 import pynvim
 
 import agentchat
+from agentchat.agent.external.acp.known_agents import list_states
 from agentchat.agent.jobs import BackgroundJobs
+from agentchat.app.settings import read_settings
 from agentchat.app.state import State
 from agentchat.app.tool_sources import ToolSources
 from agentchat.app.workspaces import ISOLATED, OVERLAYS, is_remote
@@ -65,7 +67,13 @@ from agentchat.core.errors import UserError
 from agentchat.core.permissions.sensitive_paths import SECRET_GLOBS
 from agentchat.journal.export import write_lines
 from agentchat.journal.file import journal_path
-from agentchat.journal.index import SavedChat, delete_chat, fork_chat, list_saved_chats
+from agentchat.journal.index import (
+    SavedChat,
+    delete_chat,
+    fork_chat,
+    list_saved_chats,
+    rename_chat,
+)
 from agentchat.journal.markdown import render_markdown
 from agentchat.journal.reader import describe_chat, read_history, scan
 from agentchat.journal.records import Record
@@ -85,6 +93,9 @@ Payload = Mapping[str, Any]
 
 log = logging.getLogger(__name__)
 
+DESCRIBED_CHATS = 50
+"""How many saved chats are read whole for their list: the newest."""
+
 
 class Router:
     """Owns the chats of this process.
@@ -100,6 +111,7 @@ class Router:
         self._tool_sources = self._open_tool_sources(Path(), Path())
         self._agents = AgentConnections(self, Path())
         self._chats: dict[str, OpenChat] = {}
+        self._closing: dict[str, asyncio.Event] = {}
         self._changing: dict[str, list[tuple[str, Payload]]] = {}
         """The chats that are being opened or closed, with the events that wait."""
         self._background = BackgroundJobs(self)
@@ -113,10 +125,12 @@ class Router:
             "lua_tools": self._declare_tools,
             "lua_tool_done": lambda p: self._lua_tools.finish(p),
             "lua_tool_progress": lambda p: self._lua_tools.show_progress(p),
+            "agents": lambda p: self._start_job("the agents", self._offer_agents(p)),
             "mcp": lambda p: self._start_job("the MCP servers", self._run_mcp(p)),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
             "preview_saved": lambda p: self._start_job("the preview", self._preview_saved(p)),
             "export_saved": lambda p: self._start_job("the export", self._export_saved(p)),
+            "rename_saved": lambda p: self._start_job("renaming", self._rename_saved(p)),
             "delete_saved": lambda p: self._start_job("deleting", self._delete_saved(p)),
             "highlight": lambda p: self._start_job("highlighting", self._highlight(p)),
             "failed": lambda p: log.error("Lua: %s", p["text"]),
@@ -207,6 +221,11 @@ class Router:
     async def _run_mcp(self, payload: Payload) -> None:
         await self._mcp_commands.run(payload)
 
+    async def _offer_agents(self, payload: Payload) -> None:
+        agents = read_settings(payload["settings"]).agents
+        states = await asyncio.to_thread(list_states, agents, payload["cwd"])
+        self._lua.call("agents.offer", [list(pair) for pair in states])
+
     def _serve(self, payload: Payload) -> None:
         self._agents = AgentConnections(self, self._state.agent_sockets)
         self._start_job("listening for agents", self._agents.listen(payload["cwd"]))
@@ -246,9 +265,15 @@ class Router:
             connection.take_chat(chat)
 
     async def _close(self, payload: Payload) -> None:
-        chat = self._chats.pop(payload["chat"], None)
-        if chat is not None:
+        id = payload["chat"]
+        chat = self._chats.pop(id, None)
+        if chat is None:
+            return
+        self._closing[id] = asyncio.Event()
+        try:
             await chat.close()
+        finally:
+            self._closing.pop(id).set()
 
     def _set_attended(self, payload: Payload) -> None:
         for chat in self._chats.values():
@@ -268,6 +293,17 @@ class Router:
         ]
         is_list = payload.get("browse")
         self._lua.call("sessions.show" if is_list else "history.choose", items, dict(payload))
+        if is_list:
+            await self._describe_saved(chats)
+
+    async def _describe_saved(self, chats: Sequence[SavedChat]) -> None:
+        """Tell the list what each chat is about, once it is shown: this reads whole journals."""
+        for chat in chats[:DESCRIBED_CHATS]:
+            try:
+                records = await asyncio.to_thread(self._read_saved, chat.chat)
+            except UserError:  # deleted meanwhile
+                continue
+            self._lua.call("sessions.describe", chat.chat, describe_chat(records))
 
     async def _preview_saved(self, payload: Payload) -> None:
         records = await asyncio.to_thread(self._read_saved, payload["saved"])
@@ -283,7 +319,14 @@ class Router:
             raise UserError(f"{path} exists. Choose another path.") from error
         self.notify("info", f"exported to {path}")
 
+    async def _rename_saved(self, payload: Payload) -> None:
+        chat = payload["saved"]
+        title = await asyncio.to_thread(rename_chat, self._state.folder, chat, payload["title"])
+        self._lua.call("sessions.renamed", chat, title)
+
     async def _delete_saved(self, payload: Payload) -> None:
+        if closing := self._closing.get(payload["saved"]):
+            await closing.wait()  # it has the journal until then
         await asyncio.to_thread(delete_chat, self._state.folder, payload["saved"])
         self._lua.call("sessions.deleted", payload["saved"])
 

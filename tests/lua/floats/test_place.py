@@ -244,3 +244,34 @@ def test_facts_do_not_break_inside_words(start_editor: StartEditor) -> None:
     rows = "\n".join(desk.editor.screen()[i] for i in range(shown(desk).area.top, 19))
     for word in text.split():
         assert word in rows, word
+
+
+@pytest.mark.parametrize("turns", [0, 30])
+@pytest.mark.parametrize("size", SIZES)
+def test_a_review_covers_neither_prompt_nor_cursor(
+    start_editor: StartEditor, size: tuple[int, int], turns: int
+) -> None:
+    desk = begin(start_editor, size, turns=turns)
+    desk.stage(doc=diff("a.py", "b.py"))
+    check(desk)
+    desk.chat.type("A message beside it")
+    check(desk)
+    for number in range(12):
+        desk.call("chat.apply", desk.chat.id, [["message", "note", f"Note {number}"]])
+        check(desk)
+    desk.editor.keys("<Esc>gr")
+    check(desk)
+
+
+@pytest.mark.parametrize("turns", [0, 30])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_changes_of_a_chat_leave_its_prompt_in_sight(
+    start_editor: StartEditor, size: tuple[int, int], turns: int
+) -> None:
+    desk = begin(start_editor, size, turns=turns)
+    desk.chat.focus()
+    changes = {"title": "Changes of this chat", "summary": "2 files", "doc": diff("a.py", "b.py")}
+    desk.call("changes.show", desk.chat.id, changes)
+    check(desk)
+    desk.editor.keys("<Esc>")
+    check(desk)

@@ -118,6 +118,7 @@ NO_CHANGE = (
     "mkdir -p build; echo 1 > build/1; echo 2 > src/two.o",
     "mkdir -p src/__pycache__ .pytest_cache/v; echo 1 > src/__pycache__/one.pyc; "
     "echo 1 > .pytest_cache/v/last",
+    "mkdir .benchmarks .gradle .eggs; echo 1 > .gradle/lock",
     "echo 1 > ../beside; echo 1 > /tmp/x; echo 1 > ~/.config; mkdir ~/deep",
 )
 

@@ -87,13 +87,21 @@ def without_refreshed(files: Iterable[FileChange]) -> Iterator[FileChange]:
 
 
 def _only_refreshes(file: FileChange) -> bool:
-    inner = inner_path(file.path)
-    if inner != "index" and not inner.endswith("/index"):
+    if not is_index(file.path) or not file.before or not file.after:
         return False
-    if not file.before or not file.after:
-        return False
-    entries = read_index(file.before)
-    return bool(entries) and entries == read_index(file.after)
+    return says_same(file.before, file.after)
+
+
+def is_index(path: str) -> bool:
+    """Whether a path is that of an index of git, of a submodule or a worktree, too."""
+    inner = inner_path(path)
+    return inner == "index" or inner.endswith("/index")
+
+
+def says_same(index: bytes, other: bytes) -> bool:
+    """Whether two indexes differ in times and sizes at most, as after ``git status``."""
+    entries = read_index(index)
+    return bool(entries) and entries == read_index(other)
 
 
 def read_index(data: bytes) -> Sequence[bytes]:

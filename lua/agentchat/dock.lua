@@ -1,8 +1,11 @@
--- Where an approval request stands: right above the prompt of its chat, whose transcript makes room, so
--- that its newest words stay above the float. Where the chat is too narrow, too low or out of sight, the
--- float is at the bottom of the screen. It covers neither a prompt nor the cursor.
+-- Where the floats of a chat stand. An approval request: right above the prompt of its chat, whose
+-- transcript makes room, so that its newest words stay above the float. Where the chat is too narrow, too
+-- low or out of sight: at the bottom of the screen, as a review always does. None covers a prompt or the
+-- cursor.
 
+local float = require('agentchat.ui.float')
 local layout = require('agentchat.ui.layout')
+local panels = require('agentchat.ui.panel')
 local prompt = require('agentchat.prompt.region')
 local registry = require('agentchat.chat.registry')
 local window = require('agentchat.chat.window')
@@ -179,6 +182,24 @@ function M.place(chat, dock, screen, want, code, floats, own)
   prompt.make_room(chat, 0)
   want.least = own[api.nvim_get_current_win()] and LEAST_INSIDE or 0
   return layout.clear_of(screen, want, vim.list_extend(kept_areas(chat, own), floats), code)
+end
+
+--- The place of a float that may be as wide as the screen, as the review of changes: at its bottom, or
+--- above the prompt where that is there.
+---@param view? agentchat.Float none while it is opened
+---@return agentchat.Rect
+function M.place_wide(chat, view, screen, want)
+  local own = view and { [view.win] = true } or {}
+  want.least = own[api.nvim_get_current_win()] and LEAST_INSIDE or 0
+  return layout.lowest(screen, want, kept_areas(chat, own))
+end
+
+--- Moves such a float if a prompt or the cursor has come below it.
+---@param panel agentchat.Panel
+function M.keep_clear(chat, panel)
+  local rect, view = panels.rect(panel), panel.view
+  if not rect or not view then return end
+  if layout.overlaps(rect, kept_areas(chat, { [view.win] = true })) then float.refit(view) end
 end
 
 --- What the place of a float follows from, to see whether any of it has changed.
