@@ -254,6 +254,23 @@ def test_a_stop_ends_an_isolated_command_and_applies_nothing(
     assert "new" not in model_server.requests[-1].result
 
 
+def test_a_change_of_a_path_that_a_rule_names_is_left_out_however_it_was_made(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path
+) -> None:
+    rules = [{"action": "deny", "path": "private/**"}]
+    (workspace / "private").mkdir()
+    (workspace / "private/x").write_text("theirs\n")
+    settings = {"mode": "yolo", "rules": rules}
+    chat = Chat.open(start_editor(settings, env=connected(model_server)))
+    model_server.script(calls(bash("cd pri*; echo evil > x; echo y > ../new")), text("Done."))
+    chat.send("go")
+    assert "left out, a rule names it" in chat.asked("bash").text
+    chat.answer("a")
+    chat.finished()
+    assert (workspace / "private/x").read_text() == "theirs\n"
+    assert (workspace / "new").exists()
+
+
 def test_a_command_that_runs_directly_names_the_processes_that_ended_with_it(
     chat: Chat, model_server: ModelServer
 ) -> None:

@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from agentchat.agent.execution.checkpoints import Checkpoints
@@ -194,7 +195,8 @@ class ToolRunner:
         result = self._isolated_result(call, output)
         if run.change.changes_nothing:
             return IsolatedCall(result, DryRunResult(text=result.text))
-        files = await locate_changes(run.change, self._workspace)
+        restricts = partial(restricts_path, self._policy.rules, call.tool.name)
+        files = await locate_changes(run.change, self._workspace, restricts)
         change = ChangeSet(tuple(file.change for file in files))
         preview = DryRunResult(change=change, text=result.text)
         return IsolatedCall(result, preview, files, moved=run.moved, times=run.times)

@@ -51,11 +51,13 @@ class IsolatedFile:
     targets: tuple[FileTarget, ...] = ()
     is_privileged: bool = False
     """Whether a program may gain the rights of its owner or group by the change."""
+    is_restricted: bool = False
+    """Whether a rule denies one of its paths, or asks about it."""
 
     @property
     def asks(self) -> bool:
         """Whether the change needs the user's approval in every mode."""
-        return self.is_privileged or self.special is not None
+        return self.is_privileged or self.is_restricted or self.special is not None
 
     @property
     def special(self) -> FileTarget | None:

@@ -23,6 +23,7 @@ from pathlib import Path
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.frozen import frozen
+from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.workspace import Command, ProcessResult, Workspace
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.workspace.overlay import kept
@@ -212,7 +213,7 @@ class Isolation:
         """
         async with self._lock:
             client = await self._connect()
-            texts = await self._unsaved()
+            texts = await self._texts()
             run = await asyncio.to_thread(self._new_run, texts)
             try:
                 inside = replace(
@@ -232,9 +233,23 @@ class Isolation:
                 # Not awaited: no later run uses it.
                 self._remove_later(run)
 
-    async def _unsaved(self) -> dict[str, bytes]:
-        texts = await self._project.unsaved()
-        return {path: text for path, text in texts.items() if path.startswith(f"{self._root}/")}
+    async def _texts(self) -> dict[str, bytes]:
+        """Return what a command sees instead of the project's files: unsaved buffers that are no
+        secrets, and git's settings without passwords."""
+        unsaved = await self._project.unsaved()
+        masked = dict(await asyncio.to_thread(self._masked, inside=True))
+        return masked | {path: text for path, text in unsaved.items() if self._may_show(path)}
+
+    def _masked(self, *, inside: bool) -> list[tuple[str, bytes]]:
+        """Return git's settings without passwords, of the workspace or of what is around it."""
+        if inside:
+            self._secrets.find()
+        top = f"{self._root}/"
+        return [found for found in self._secrets.masked() if found[0].startswith(top) == inside]
+
+    def _may_show(self, path: str) -> bool:
+        inside = path.startswith(f"{self._root}/")
+        return inside and not is_secret(os.path.relpath(path, self._root).split("/"))
 
     def _new_run(self, texts: Mapping[str, bytes]) -> Path:
         """Return a new folder for what a command changes; drop kept files that are outdated."""
@@ -256,7 +271,7 @@ class Isolation:
         layers = [str(folder) for folder in between if any(folder.iterdir())]
         stage = ("stage", self._root, layers, str(run / "upper"), str(run / "work"))
         hidden = self._folder.hide([*self._hidden, *self._secrets.find()])
-        hidden += self._folder.replace(self._secrets.masked())
+        hidden += self._folder.replace(self._masked(inside=False))
         return {
             "top": str(self._folder.path / "top"),
             "size": self._limits.temporary,
