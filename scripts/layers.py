@@ -42,6 +42,7 @@ LEVELS = (
     "workspace/overlay workspace/operations",
     "agent/execution",
     "agent/permissions agent/undo agent/prompts agent/external",
+    "agent/external/acp",
     "agent/modes",
     "agent",
     "app",

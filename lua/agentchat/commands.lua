@@ -1,6 +1,7 @@
 --- What the commands do, and how they complete.
 local lazy = require('agentchat.lazy')
 local actions = require('agentchat.chat.actions')
+local agents = lazy('agentchat.sessions.agents')
 local attention = require('agentchat.attention')
 local changes = lazy('agentchat.review.changes')
 local context = require('agentchat.prompt.context')
@@ -87,20 +88,23 @@ end
 function RUN.AgentChat(args)
   if hides(args) then return placement.hide() end
   local chat, text = registry.named(args.args)
-  local url, prompt = remote.split(text)
+  local partner, rest = text:match('^%s*agent://(%S*)%s*(.*)$')
+  if partner and partner ~= '' and not agents.is_known(partner) then return end
+  local url, prompt = remote.split(rest or text)
   if url and not remote.parse(url) then
     return notify.warn(('%s is not a workspace: use %s'):format(url, remote.FORM))
   end
-  local function open()
-    return actions.open({
-      chat = chat,
-      new = args.bang,
-      prompt = prompt,
-      workspace = url,
-      selection = (args.range or 0) > 0 and context.range(args.line1, args.line2) or nil,
-      mods = args.smods,
-    })
-  end
+  local opts = {
+    chat = chat,
+    new = args.bang,
+    prompt = prompt,
+    workspace = url,
+    partner = partner,
+    selection = (args.range or 0) > 0 and context.range(args.line1, args.line2) or nil,
+    mods = args.smods,
+  }
+  if partner == '' then return agents.select(opts) end
+  local function open() return actions.open(opts) end
   if prompt ~= '' and script.is_script(vim.v.argv) then return script.run(open) end
   open()
 end
@@ -239,6 +243,8 @@ local function chats(lead)
   return vim.iter(registry.all()):map(registry.describe):filter(fits):totable()
 end
 
+local function agents_named(lead) return lead ~= '' and agents.urls(lead) or {} end
+
 local function turns()
   local chat, found = registry.near(), {}
   for number = chat and chat.status.turn or 0, 1, -1 do
@@ -278,7 +284,7 @@ function M.complete(name, lead, line)
       words = vim.tbl_map(function(item) return '@' .. item.name end, names())
     elseif line:match('^%S+%s+%S*$') then
       local urls = vim.tbl_filter(function(url) return vim.startswith(url, lead) end, workspaces())
-      return vim.list_extend(chats(lead), urls)
+      return vim.list_extend(vim.list_extend(chats(lead), urls), agents_named(lead))
     end
   elseif WORDS[name] and not line:match('%u%a+!?%s+%S+%s') then
     words = WORDS[name]()

@@ -38,13 +38,15 @@ end
 function M.setup(opts) settings.setup(opts) end
 
 --- Shows the chat of this tab, or opens one.
----@param opts? { prompt?: string, new?: boolean, workspace?: string } `prompt` is sent at once
+---@param opts? { prompt?: string, new?: boolean, workspace?: string, partner?: string } `prompt` is
+---  sent at once, `partner` is an agent of another program
 ---@return integer bufnr of the chat
 function M.open(opts)
   vim.validate('opts', opts, 'table', true)
   opts = opts or {}
   vim.validate('opts.prompt', opts.prompt, 'string', true)
   vim.validate('opts.new', opts.new, 'boolean', true)
+  vim.validate('opts.partner', opts.partner, 'string', true)
   local is_url = function(url) return url == nil or remote.parse(url) ~= nil end
   vim.validate('opts.workspace', opts.workspace, is_url, remote.FORM)
   return actions.open(opts).buf

@@ -6,12 +6,12 @@ import subprocess
 import sys
 
 LATE = (
-    "anyio", "bs4", "genai_prices", "httpx2", "markdownify", "mcp", "openai", "pathspec", "PIL",
-    "pydantic", "pydantic_core", "pygments", "yaml",
+    "acp", "anyio", "bs4", "genai_prices", "httpx2", "markdownify", "mcp", "openai", "pathspec",
+    "PIL", "pydantic", "pydantic_core", "pygments", "yaml",
     "agentchat.headless", "agentchat.mcp_server", "agentchat.nvim.health",
     "agentchat.app.silent_view", "agentchat.app.unattended_chat",
     "agentchat.tools.custom.declaration.definition", "agentchat.tools.custom.process.server",
-    "agentchat.tools.mcp.connection",
+    "agentchat.tools.mcp.connection", "agentchat.agent.external.acp.worker",
 )  # fmt: skip
 """Libraries, rooms and modules of worker processes."""
 

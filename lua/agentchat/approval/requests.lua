@@ -27,7 +27,7 @@ local M = {}
 
 local NO_ALWAYS = '"always" is not available for this call: accept or reject it.'
 local NO_TURN = 'No other call waits that this answer would cover: accept or reject this one.'
-local NO_TRY = 'This cannot be tried: only commands can, where an overlay works.'
+local NO_TRY = 'Nothing to try: no command, or it ran isolated already.'
 local NOTHING_TO_EDIT = 'This question has nothing to edit: accept or reject it.'
 local NO_RULE = 'No rule can be written for this call.'
 local PARTIAL = 'A rule cannot cover single hunks: answer this request first, or keep all hunks.'
@@ -145,6 +145,19 @@ local function try(entry)
   return respond(entry, 'try')
 end
 
+--- Shows the details with the keys, or hides them; what did not fit begins with them.
+local function toggle_details(entry)
+  local above = #entry.panel.page.lines
+  entry.detailed = not entry.detailed
+  panels.draw(entry.panel)
+  vim.api.nvim_win_call(entry.panel.view.win, function()
+    local fits = vim.fn.line('w$') == vim.fn.line('$') and vim.fn.line('w0') == 1
+    if fits then return end
+    vim.fn.cursor(entry.detailed and above + 1 or 1, 1)
+    vim.cmd('normal! zt')
+  end)
+end
+
 local function accept_turn(entry)
   if not document.offers_turn(entry.request) then
     notify.warn(NO_TURN)
@@ -176,10 +189,7 @@ local KEYS = {
   r = ask_reason,
   e = edit,
   R = propose_rule,
-  ['?'] = function(entry)
-    entry.detailed = not entry.detailed
-    panels.draw(entry.panel)
-  end,
+  ['?'] = toggle_details,
 }
 
 local function map_keys(entry, buf)

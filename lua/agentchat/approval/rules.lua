@@ -112,6 +112,7 @@ local function panel_spec(editor)
       return layout.fitting_edge(lefts, layout.parts(edge.part), edge.width)
     end,
     draw = function(panel)
+      vim.wo[panel.view.win].linebreak = true
       panel.page = page(editor.draft)
       panels.window(panel).draw(panel.view, panel.page)
     end,

@@ -37,6 +37,7 @@ local function announce(chat)
     settings = tool_options.sendable(chat.buf),
     saved = chat.saved,
     agent = chat.agent,
+    partner = chat.partner,
     attended = host.has_ui(),
   })
   chat.saved, chat.agent = nil, nil
@@ -63,7 +64,8 @@ local function remote_of(saved) return remote.parse(saved and saved.cwd) and sav
 ---@param saved? agentchat.Saved to resume
 ---@param url? string its workspace on another machine
 ---@param number? integer that a session file has kept for it
-function M.new(saved, url, number)
+---@param partner? string the agent that it is with, instead of a model
+function M.new(saved, url, number, partner)
   number = number or opened + 1
   opened = math.max(opened, number)
   local buf = buffer.create(number)
@@ -75,6 +77,7 @@ function M.new(saved, url, number)
     buf = buf,
     cwd = saved and not remote_of(saved) and saved.cwd or vim.fn.getcwd(-1, 0),
     remote = saved and remote_of(saved) or url,
+    partner = partner,
     saved = saved and { source = source or '', requests = saved.requests },
     resumed = saved ~= nil,
     status = status.new(settings.get(buf).mode),
@@ -97,6 +100,7 @@ end
 ---@field prompt? string sent at once
 ---@field chat? agentchat.Chat in place of that of the tab
 ---@field new? boolean even if this tab has a chat
+---@field partner? string the agent that the chat is with, instead of a model
 ---@field workspace? string one on another machine, as `ssh://[user@]host[:port]/path`
 ---@field selection? agentchat.Selection attached to the prompt
 ---@field mods? vim.api.keyset.cmd.mods
@@ -148,8 +152,8 @@ function M.adopt(saved, url, number)
   return chat
 end
 
-local function enter(old, saved, mods, url)
-  local chat = old or M.new(saved, url)
+local function enter(old, saved, mods, url, partner)
+  local chat = old or M.new(saved, url, nil, partner)
   M.show(chat, mods)
   if not old then
     events.fire_chat(chat, 'AgentChatOpened', {})
@@ -177,7 +181,10 @@ function M.open(opts)
   opts = opts or {}
   local old = opts.chat or (not opts.new and chat_of_tab() or nil)
   if old and opts.workspace and old.remote ~= opts.workspace then old = nil end
-  local chat = enter(old, nil, opts.mods, opts.workspace or remote.place(settings.get().workspace))
+  if old and opts.partner and old.partner ~= opts.partner then old = nil end
+  local url = opts.workspace or remote.place(settings.get().workspace)
+  local partner = opts.partner or (not url and settings.get().agent) or nil
+  local chat = enter(old, nil, opts.mods, url, partner)
   local text = opts.prompt or ''
   if opts.selection then text = attach(chat, opts.selection, text) end
   if text ~= '' then M.send(chat, text) end

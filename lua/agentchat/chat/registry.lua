@@ -34,6 +34,7 @@ local api = vim.api
 ---@field selection? agentchat.Selection what `#selection` means in the next message, if it was given
 ---@field resumed boolean it was on disk when it was opened
 ---@field agent? integer the agent of another program that it is for, until Python knows
+---@field partner? string the agent of another program that it is with, instead of a model
 ---@field saved? { source: string, requests?: integer } what Python has to resume, until it knows
 
 ---@class agentchat.ChatListener

@@ -13,6 +13,7 @@ local M = {}
 ---@field turn integer
 ---@field tokens integer
 ---@field cost? number US dollars, if known
+---@field agent? { name: string, version: string, session: string, state: string } whom it is with
 ---@field context { used: integer, window?: integer } tokens
 
 function M.new(mode)

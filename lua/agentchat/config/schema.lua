@@ -25,6 +25,14 @@ local TOOL = {
   allowed_in_yolo_mode = 'condition',
 }
 
+local AGENT = {
+  command = 'command',
+  env = 'named',
+  env_pass = 'strings',
+  modes = { ask = 'string' },
+  timeout_s = 'positive',
+}
+
 ---@type agentchat.Shape
 M.settings = {
   python = 'string',
@@ -54,6 +62,8 @@ M.settings = {
   },
   -- Python checks the servers: their files have the same shape.
   mcp = { servers = 'named', serve = 'boolean' },
+  agent = 'string',
+  agents = { ['*'] = AGENT },
   rules = 'rules',
   mode = { 'ask', 'edit', 'plan', 'stage', 'yolo' },
   max_rounds = 'positive',

@@ -17,6 +17,7 @@ local function defaults()
       opts = vim.empty_dict(),
     },
     mcp = { servers = vim.empty_dict(), serve = true },
+    agents = vim.empty_dict(),
     rules = {},
     mode = 'ask',
     max_rounds = 100,

@@ -2,6 +2,7 @@
 --- holds the same names (`LuaApi`); a test compares the two tables.
 local lazy = require('agentchat.lazy')
 local actions = require('agentchat.chat.actions')
+local agents = lazy('agentchat.sessions.agents')
 local ask_user = lazy('agentchat.ask_user')
 local buffers = lazy('agentchat.files.buffers')
 local changes = lazy('agentchat.review.changes')
@@ -38,6 +39,7 @@ end
 
 ---@type table<string, function>
 M.FUNCTIONS = {
+  ['agents.offer'] = agents.offer,
   ['approval.close'] = requests.close,
   ['approval.edit_proposal'] = requests.edit_proposal,
   ['approval.show'] = while_open(requests.show),

@@ -80,8 +80,10 @@ class Interpreter:
         spending: SpendingRecorder,
         max_parallel: int,
         observer: Observer,
+        take_results: Callable[[], tuple[ToolResult, ...]] = tuple,
     ) -> None:
         self._view = view
+        self._take_results = take_results
         self._journal = journal
         self._runner = runner
         self._previews = previews
@@ -202,6 +204,8 @@ class Interpreter:
 
     async def _perform_on_context(self, effect: e.Effect[Any]) -> Any:
         match effect:
+            case e.TakeResults():
+                return self._take_results()
             case e.Summarize():
                 return await self._summarize(effect.request)
             case e.RecordStep():

@@ -25,7 +25,7 @@ from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.todo import parse_todo
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.hunk_decisions import HunkDecision
-from agentchat.core.turn.loop import TurnEnd, internal_error_message, turn
+from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.validate import model_schema
 from agentchat.core.workspace import SandboxSetting
 from agentchat.journal import records as r
@@ -52,7 +52,8 @@ class Session:
         self._workspace = parts.workspace
         self._view = parts.view
         self._journal = parts.journal
-        self._model = parts.model
+        self._model = parts.model_source
+        self.chat_agent, self._plan_turn = parts.chat_agent, parts.plan_turn
         self._agent = parts.agent
         self._frontend = parts.observed_frontend
         self._background, self._warm_up = parts.background, parts.warm_up
@@ -213,6 +214,8 @@ class Session:
         self._warm_up.start(self._connect(), "connecting")
         self._warm_up.start(self.approvals.refresh(), "reading the rules")
         self._warm_up.start(self._make_schemas(), "making the schemas of the tools")
+        if self.chat_agent is not None:
+            self.chat_agent.warm_up()
 
     def recover(self, leftovers: LeftoverFiles) -> None:
         """Bring what the last process left to an end, or back; turns wait until that is done."""
@@ -242,6 +245,8 @@ class Session:
         await self._stage.close()
         if self._isolation is not None:
             await self._isolation.close()
+        if self.chat_agent is not None:
+            await self.chat_agent.close()
 
     # --- the parts of the chat report here --------------------------------------------------------
 
@@ -254,6 +259,7 @@ class Session:
             running=self._in_turn or self._jobs.busy,
             asking=self._frontend is not None and self._frontend.asking,
             requests=self.approvals.count,
+            agent=self.chat_agent.status() if self.chat_agent is not None else None,
         )
         self._view.show_status(status)
 
@@ -358,7 +364,7 @@ class Session:
         end = TurnEnd("error")
         try:
             self._journal.add(r.TurnStarted(self.chat.turn))
-            end = await self._interpreter.play(turn(self.chat))
+            end = await self._interpreter.play(self._plan_turn(self.chat))
             self._journal.add(r.TurnFinished(self.chat.turn, end.reason))
         except UserError as error:
             end = TurnEnd("error", end.message or str(error), end.stopped)

@@ -5,6 +5,7 @@ A part is made when it is first asked for, with the parts it needs, so their ord
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -16,6 +17,9 @@ from agentchat.agent.compaction import CompactionCommands
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
+from agentchat.agent.external.acp.agent_turn import agent_turn
+from agentchat.agent.external.acp.chat_agent import ChatAgent
+from agentchat.agent.external.acp.known_agents import AgentDefinition
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.interpreter import Interpreter
 from agentchat.agent.jobs import BackgroundJobs, Job, Jobs
@@ -37,6 +41,8 @@ from agentchat.agent.undo.changes import AppliedChanges
 from agentchat.agent.undo.commands import UndoCommands
 from agentchat.core.frontend import Frontend
 from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.effects import Plan
+from agentchat.core.turn.loop import TurnEnd, turn
 from agentchat.core.turn.view import Observer, View
 from agentchat.core.workspace import Workspace
 from agentchat.journal.writer import JournalWriter
@@ -78,6 +84,7 @@ class SessionParts:
 
     Args:
         agent: the agent of another program whose calls the chat runs, if it is such a chat.
+        partner: the agent of another program that the chat is with, instead of a model.
     """
 
     chat: Chat
@@ -94,6 +101,7 @@ class SessionParts:
     overlay: OverlayWorkspace | None = None
     isolation: Isolation | None = None
     agent: ExternalAgent | None = None
+    partner: AgentDefinition | None = None
     commands: SlashCommands = field(default_factory=SlashCommands)
     turn_model: TurnModel | None = None
     skills: Skills | None = None
@@ -104,6 +112,33 @@ class SessionParts:
         self.chat.policy.has_overlay = isolation is not None and not isolation.why_impossible()
         if self.skills is not None:
             self.commands.add(self.skills)
+
+    # --- who answers ------------------------------------------------------------------------------
+
+    @cached_property
+    def chat_agent(self) -> ChatAgent | None:
+        """The agent that the chat is with, if it is not with a model."""
+        if self.partner is None:
+            return None
+        return ChatAgent(
+            self.partner,
+            self.chat,
+            workspace=self.workspace,
+            approvals=self.approvals,
+            view=self.view,
+            journal=self.journal,
+            say=lambda text: self.queue.add("", {}, text),
+        )
+
+    @property
+    def model_source(self) -> ModelSource:
+        """Chooses who answers."""
+        return self.chat_agent or self.model
+
+    @property
+    def plan_turn(self) -> Callable[[Chat], Plan[TurnEnd]]:
+        """Plans a turn with who answers."""
+        return turn if self.chat_agent is None else agent_turn
 
     # --- what runs beside the turns ---------------------------------------------------------------
 
@@ -125,7 +160,7 @@ class SessionParts:
     @cached_property
     def window(self) -> ContextWindow:
         """The context window of the chat's model."""
-        return ContextWindow(self.chat, self.model, self.warm_up, observer=self.observer)
+        return ContextWindow(self.chat, self.model_source, self.warm_up, observer=self.observer)
 
     @cached_property
     def observed_frontend(self) -> ObservedFrontend | None:
@@ -273,10 +308,11 @@ class SessionParts:
             queue=self.queue,
             touch=self.rules_files.touch,
             preparation=self.preparation,
-            model=self.model,
+            model=self.model_source,
             spending=SpendingRecorder(self.chat, self.view, self.ledger),
             max_parallel=self.max_parallel,
             observer=self.observer,
+            take_results=self.chat_agent.take_results if self.chat_agent else tuple,
         )
 
     @cached_property

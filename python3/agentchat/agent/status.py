@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from agentchat.agent.jobs import BackgroundJobs
@@ -22,13 +22,20 @@ class ModelSource(Protocol):
 
 
 def chat_status(
-    chat: Chat, model: ModelSource, *, running: bool, asking: bool, requests: int
+    chat: Chat,
+    model: ModelSource,
+    *,
+    running: bool,
+    asking: bool,
+    requests: int,
+    agent: Mapping[str, str] | None = None,
 ) -> ChatStatus:
     """Return the status of a chat.
 
     Args:
         asking: whether a tool waits for the user.
         requests: how many approval requests wait.
+        agent: the agent of another program that the chat is with.
     """
     usage = chat.history.usage()
     waiting = asking or requests > 0
@@ -42,6 +49,7 @@ def chat_status(
         tokens=usage.total_tokens if usage is not None else 0,
         cost=chat.spending.chat.cost,
         context=_context(chat),
+        agent=agent,
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import agentchat
 from agentchat.agent.execution.results import ResultStore
+from agentchat.agent.external.acp.calls import described_tools
+from agentchat.agent.external.acp.known_agents import find_agent
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.agent.prompts.command_files import CommandFiles
@@ -35,7 +37,7 @@ from agentchat.core.frozen import frozen
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.text import mask_values
-from agentchat.core.tools.registry import Registry
+from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import Environment
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
@@ -50,6 +52,9 @@ from agentchat.tools.custom.registry import CustomRegistry
 from agentchat.workspace.overlay.client import Limits
 from agentchat.workspace.overlay.isolation import Isolation
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
+
+HERE_ONLY = "Agents run on this machine only."
+PARTNER_GROUP = "agent"
 
 
 class ChatFrontend(Frontend, Protocol):
@@ -104,12 +109,17 @@ class ChatBuilder:
         self._view = view
 
     async def build(
-        self, tool_sources: ToolSources, agent: str = "", frontend: ChatFrontend | None = None
+        self,
+        tool_sources: ToolSources,
+        agent: str = "",
+        frontend: ChatFrontend | None = None,
+        partner: str = "",
     ) -> ChatParts:
         """Create the parts of the chat and connect them.
 
         Args:
             agent: the name of the agent of another program that the chat is for.
+            partner: the name of the agent that the chat is with, instead of a model.
             frontend: the editor, if there is one.
 
         Raises:
@@ -125,12 +135,14 @@ class ChatBuilder:
                     chat=self._uuid, cwd=self._place, model=agent, version=agentchat.__version__
                 )
             )
-            parts = self._connect(journal, tool_sources, agent, frontend)
+            partner = journal.restored.agent or partner
+            parts = self._connect(journal, tool_sources, agent, frontend, partner)
             parts.session.set_sandbox(self._settings.sandbox)
             parts.session.restore()
             self._restore_model(parts)
-            if not self._workspace.host:
-                # Custom tools run on this machine: a chat on another one has none.
+            if not (self._workspace.host or partner):
+                # Custom tools run on this machine: a chat on another one has none. Nor has one
+                # with an agent, which has tools of its own.
                 self._join(parts, tool_sources)
             return parts
         except BaseException:
@@ -143,13 +155,16 @@ class ChatBuilder:
         tool_sources: ToolSources,
         agent_name: str,
         frontend: ChatFrontend | None,
+        partner: str,
     ) -> ChatParts:
         settings, state, root = self._settings, self._state, self._workspace.root
         models = ModelSelection(settings.model, partial(self._hide, journal), state.learned)
         agent = ExternalAgent(agent_name, models.current) if agent_name else None
         rule_store = RuleStore(self._project, state.config, state.trust_file)
         rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
-        registry = Registry(builtin_tools(settings.edits))
+        registry = Registry(described_tools(partner) if partner else builtin_tools(settings.edits))
+        if partner:
+            settings = _for_partner(settings, registry, self._workspace)
         decide = frontend.decide_option if frontend is not None else _decide_without_editor
         registry.configure(parse_tool_options(settings.tool_options, decide))
         chat = make_chat(self._uuid, root, settings, registry)
@@ -175,9 +190,10 @@ class ChatBuilder:
                 commands=SlashCommands(
                     CommandFiles(local_root, state.config), tool_sources.prompts(self._uuid)
                 ),
-                overlay=self._open_overlay(OVERLAYS),
-                isolation=self._open_isolation(),
+                overlay=None if partner else self._open_overlay(OVERLAYS),
+                isolation=None if partner else self._open_isolation(),
                 agent=agent,
+                partner=find_agent(settings.agents, partner) if partner else None,
             )
         )
         return ChatParts(
@@ -224,6 +240,20 @@ class ChatBuilder:
         mask_values(keys)
         journal.mask_secrets(keys)
         self._state.secrets.add(keys)
+
+
+def _for_partner(settings: Settings, registry: Registry, workspace: Workspace) -> Settings:
+    """Return the settings of a chat with an agent of another program.
+
+    Every call of it asks that no rule decides; what our policy knows of isolated runs is about
+    programs that we run. Raises UserError where no agent can work.
+    """
+    if workspace.host:
+        raise UserError(HERE_ONLY)
+    group = Group(name=PARTNER_GROUP, tools=tuple(tool.name for tool in registry.all()))
+    return replace(
+        settings, mode="ask", unasked="none", groups=(group,), default_tools=(PARTNER_GROUP,)
+    )
 
 
 async def _decide_without_editor(tool: str, option: str, arguments: Mapping[str, Any]) -> bool:

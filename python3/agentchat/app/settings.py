@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from typing import Any
 
+from agentchat.agent.external.acp.known_agents import Agents, read_agents
 from agentchat.core.frozen import frozen
 from agentchat.core.limits import (
     COMMAND_MEMORY_MB,
@@ -62,6 +63,7 @@ class Settings:
     ssh_python: str = ""
     mcp_servers: Any = field(default_factory=dict)
     """``mcp.servers``, see ``tools.mcp.config``."""
+    agents: Agents = field(default_factory=lambda: read_agents({}))
     problems: tuple[str, ...] = ()
 
 
@@ -102,6 +104,7 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         ssh_command=tuple(ssh.get("command") or ("ssh",)),
         ssh_python=ssh.get("python") or "",
         mcp_servers=_table(settings.get("mcp")).get("servers"),
+        agents=read_agents(_table(settings.get("agents"))),
         problems=problems,
     )
 

@@ -35,6 +35,7 @@ FORMAT = 1
 KINDS: dict[str, type[Any]] = {
     "opened": r.ChatOpened,
     "model": r.ModelChosen,
+    "agent": r.AgentStarted,
     "mode": r.ModeChanged,
     "tools": r.ToolsGiven,
     "turn_started": r.TurnStarted,

@@ -142,6 +142,10 @@ _ENTRIES: dict[type, Callable[[Any], Iterable[str]]] = {
     r.ChatOpened: _opened_entry,
     r.ToolsGiven: lambda record: (f"tools of this chat: {', '.join(record.given)}",),
     r.ModelChosen: lambda record: (f"model: {record.provider} {record.name}",),
+    r.AgentStarted: lambda record: (
+        f"agent: {record.agent} {record.version}".rstrip(),
+        f"session: {record.session}",
+    ),
     r.ModeChanged: lambda record: (f"mode: {record.mode}",),
     r.TurnStarted: lambda record: (f"turn {record.number} started",),
     r.TurnFinished: lambda record: (f"turn {record.number} finished: {record.reason}",),

@@ -88,6 +88,17 @@ class ModelChosen:
 
 
 @frozen
+class AgentStarted:
+    """An agent of another program began a session in the chat, which is with it from then on."""
+
+    agent: str
+    version: str = ""
+    program: tuple[str, ...] = ()
+    session: str = ""
+    time: float = 0.0
+
+
+@frozen
 class ModeChanged:
     """The mode of the chat was changed."""
 
@@ -428,6 +439,7 @@ class UnknownRecord:
 Record = (
     ChatOpened
     | ModelChosen
+    | AgentStarted
     | ModeChanged
     | ToolsGiven
     | TurnStarted

@@ -53,6 +53,8 @@ class RestoredChat:
     mode: str = ""
     """The mode that it was changed to."""
     calls: PastCalls = field(default_factory=PastCalls)
+    agent: str = ""
+    """The agent of another program that the chat is with."""
 
 
 class JournalWriter:
@@ -139,6 +141,7 @@ def _restore(records: Sequence[r.Record]) -> RestoredChat:
         calls=read_past_calls(records),
         model=next((item for item in newest if isinstance(item, r.ModelChosen)), None),
         mode=next((item.mode for item in newest if isinstance(item, r.ModeChanged)), ""),
+        agent=next((item.agent for item in newest if isinstance(item, r.AgentStarted)), ""),
         tools=ToolSelection(tools.given, tools.removed, tools.activated)
         if tools is not None
         else None,

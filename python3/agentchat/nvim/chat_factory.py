@@ -66,7 +66,8 @@ class ChatFactory:
         builder = ChatBuilder(
             uuid, settings, self._state, workspace=workspace, place=place, view=view
         )
-        parts = await builder.build(self._tool_sources, agent, frontend)
+        partner = payload.get("partner") or ""
+        parts = await builder.build(self._tool_sources, agent, frontend, partner)
         session = parts.session
         return OpenChat(
             chat=parts.chat,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LuaFunction = Literal[
+    "agents.offer",
     "approval.close",
     "approval.edit_proposal",
     "approval.show",

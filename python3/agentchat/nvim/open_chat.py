@@ -42,6 +42,8 @@ from agentchat.nvim.view import NvimView
 Payload = Mapping[str, Any]
 
 LEFT = "{} has left. What you send now goes to your own model."
+ONLY_ASK = "Chats with agents have the mode ask only so far: {} was not set to {}."
+OWN_MODEL = "{} has its own model and conversation: choose and compact with its own commands."
 NO_MODEL = "{} works in this chat with its own model and conversation, and has them elsewhere."
 
 LIST_SECONDS = 2.0
@@ -132,7 +134,8 @@ class OpenChat:
         self._configure(payload.get("settings") or {})
         self.set_attended(payload.get("attended", True))
         captured = payload.get("captured") or {}
-        unknown = self.commands.find_unknown(payload["text"])
+        # An agent that the chat is with has slash commands of its own.
+        unknown = "" if self.partner else self.commands.find_unknown(payload["text"])
         if unknown:
             self.view.restore_prompt()
             self.view.notify("warn", unknown)
@@ -193,13 +196,29 @@ class OpenChat:
         self.journal.add(r.ModelChosen(*self.models.choice))
         self.session.refresh()
 
+    @property
+    def partner(self) -> str:
+        """The agent of another program that the chat is with; empty if it is with a model."""
+        agent = self.session.chat_agent
+        return agent.name if agent is not None else ""
+
+    def set_mode(self, payload: Payload) -> None:
+        """Change the mode; a chat with an agent has one."""
+        if self.partner and payload["mode"] != "ask":
+            raise UserError(ONLY_ASK.format(self.partner, payload["mode"]))
+        self.session.set_mode(payload["mode"])
+
     def _check_model(self) -> None:
         """Raise UserError if the chat has no model but an agent of another program."""
+        if self.partner:
+            raise UserError(OWN_MODEL.format(self.partner))
         if self.agent is not None and self.agent.is_connected:
             raise UserError(NO_MODEL.format(self.agent.name))
 
     def list_models(self, payload: Payload) -> None:
         """Offer the models to choose from; ``quiet`` only makes them known for completion."""
+        if self.partner and not payload.get("quiet"):
+            self._check_model()
         self.models.configure(dict(payload.get("settings") or {}))
         self.background.start(self._list_models(bool(payload.get("quiet"))), "the models")
 
@@ -340,7 +359,7 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "take_back": lambda chat, p: chat.session.take_back(p.get("turn"), p["stamp"], _parse_hunks(p)),
     "compact": OpenChat.compact,
     "compact_undo": lambda chat, p: chat.session.undo_compaction(),
-    "mode": lambda chat, p: chat.session.set_mode(p["mode"]),
+    "mode": OpenChat.set_mode,
     "commands": OpenChat.refresh_commands,
     "model": OpenChat.choose_model,
     "models": OpenChat.list_models,

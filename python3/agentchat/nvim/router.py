@@ -57,7 +57,9 @@ from typing import Any
 import pynvim
 
 import agentchat
+from agentchat.agent.external.acp.known_agents import list_states
 from agentchat.agent.jobs import BackgroundJobs
+from agentchat.app.settings import read_settings
 from agentchat.app.state import State
 from agentchat.app.tool_sources import ToolSources
 from agentchat.app.workspaces import ISOLATED, OVERLAYS, is_remote
@@ -123,6 +125,7 @@ class Router:
             "lua_tools": self._declare_tools,
             "lua_tool_done": lambda p: self._lua_tools.finish(p),
             "lua_tool_progress": lambda p: self._lua_tools.show_progress(p),
+            "agents": lambda p: self._start_job("the agents", self._offer_agents(p)),
             "mcp": lambda p: self._start_job("the MCP servers", self._run_mcp(p)),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
             "preview_saved": lambda p: self._start_job("the preview", self._preview_saved(p)),
@@ -217,6 +220,11 @@ class Router:
 
     async def _run_mcp(self, payload: Payload) -> None:
         await self._mcp_commands.run(payload)
+
+    async def _offer_agents(self, payload: Payload) -> None:
+        agents = read_settings(payload["settings"]).agents
+        states = await asyncio.to_thread(list_states, agents, payload["cwd"])
+        self._lua.call("agents.offer", [list(pair) for pair in states])
 
     def _serve(self, payload: Payload) -> None:
         self._agents = AgentConnections(self, self._state.agent_sockets)

@@ -855,3 +855,13 @@ def test_warnings_are_above_a_short_text_with_more_facts_than_the_screen_has_row
     desk.close("p1")
     desk.ask("p2", facts=facts[:0], safety=2, warning="This cannot be undone.")
     assert desk.editor.floats()[0].lines[0] == "touch m"
+
+
+def test_the_details_of_a_long_question_are_seen_when_they_are_asked_for(desk: Desk) -> None:
+    desk.ask(doc=doc(*[f"line {n}" for n in range(100)]))
+    desk.chat.focus()
+    desk.editor.keys("ga?")
+    assert "line 1" not in desk.editor.eval("getline('w0', 'w$')")
+    assert desk.editor.eval("line('w0')") > 100
+    desk.editor.keys("?")
+    assert desk.editor.eval("line('w0')") == 1

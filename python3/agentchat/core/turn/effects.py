@@ -206,6 +206,11 @@ class AskModel(Effect[Reply]):
 
 
 @frozen
+class TakeResults(Effect[tuple[ToolResult, ...]]):
+    """Fetch the results of calls that an agent has made by itself since the last time."""
+
+
+@frozen
 class Summarize(Effect[Reply]):
     """Send a request for a summary; only its progress is shown."""
 

@@ -33,6 +33,8 @@ class ChatStatus:
     cost: float | None = None
     context: Mapping[str, int] = field(default_factory=dict)
     """``used`` and, if it is known, ``window``: tokens."""
+    agent: Mapping[str, str] | None = None
+    """``name``, ``version``, ``session`` and ``state`` of the agent that the chat is with."""
 
 
 @frozen
