@@ -104,6 +104,16 @@ answer('try', 'Try the command of the pending approval request on an overlay')
 plug('n', 'Resend', 'resend', 'Send the last message again')
 plug('o', 'PromptTop', 'prompt_top', 'To the first line; from the prompt, to its own')
 
+-- `gp` puts code onto a selection that was left, if nothing was changed since it began.
+vim.api.nvim_create_autocmd('ModeChanged', {
+  group = vim.api.nvim_create_augroup('agentchat.selection', {}),
+  pattern = '*:[vV\22]*',
+  callback = function()
+    local buf = vim.api.nvim_get_current_buf()
+    vim.w.agentchat_selection = { buf = buf, tick = vim.api.nvim_buf_get_changedtick(buf) }
+  end,
+})
+
 local function on_session(event, name, is_needed)
   vim.api.nvim_create_autocmd(event, {
     group = vim.api.nvim_create_augroup('agentchat.' .. event, {}),

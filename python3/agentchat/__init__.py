@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from agentchat.tools.custom.declaration.context import Context, DryRun, Result
     from agentchat.tools.custom.declaration.definition import tool
     from agentchat.tools.custom.declaration.processor import result_processor
-    from agentchat.tools.custom.declaration.registration import register_tool, unregister_tool
+    from agentchat.tools.custom.declaration.registration import (
+        register_tool,
+        registry,
+        unregister_tool,
+    )
     from agentchat.workspace.operations.port import BashOperations, EditOperations, ReadOperations
 
 __version__ = "0.1.0"
@@ -35,6 +39,7 @@ __all__ = [
     "__version__",
     "checkpoint",
     "register_tool",
+    "registry",
     "result_processor",
     "tool",
     "unregister_tool",
@@ -52,6 +57,7 @@ _HOMES = {
     "ToolError": "agentchat.core.errors",
     "checkpoint": "agentchat.tools.custom.declaration.checkpoint",
     "register_tool": "agentchat.tools.custom.declaration.registration",
+    "registry": "agentchat.tools.custom.declaration.registration",
     "result_processor": "agentchat.tools.custom.declaration.processor",
     "tool": "agentchat.tools.custom.declaration.definition",
     "unregister_tool": "agentchat.tools.custom.declaration.registration",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentchat.agent.code_inserts import insert_lines
+from agentchat.agent.code_inserts import replace_lines
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,18 @@ from agentchat.agent.code_inserts import insert_lines
 def test_lines_are_inserted_below_a_line_with_the_line_ends_of_the_text(
     text: str, line: int, after: str
 ) -> None:
-    assert insert_lines(text, line, ["x", "  y"]) == after
+    assert replace_lines(text, line, line, ["x", "  y"]) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "last", "after"),
+    [
+        ("a\nb\nc\n", 1, 2, "a\nx\nc\n"),
+        ("a\r\nb\r\n", 0, 2, "x\r\n"),
+        ("a\nb", 1, 2, "a\nx\n"),
+    ],
+)
+def test_lines_are_replaced_with_the_line_ends_of_the_text(
+    text: str, line: int, last: int, after: str
+) -> None:
+    assert replace_lines(text, line, last, ["x"]) == after

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from pathlib import Path
 
@@ -752,3 +753,21 @@ def test_all_of_a_kind_in_a_turn_is_an_accept_with_a_scope_for_scripts(
     assert (answered["choice"], answered["scope"]) == ("accept", "turn")
     chat.finished()
     assert (workspace / "y.txt").exists()
+
+
+def test_a_file_that_changed_with_the_same_size_and_time_is_not_overwritten(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    notes = workspace / "notes.txt"
+    edits = [{"old_text": "two", "new_text": "2"}]
+    model_server.script(calls(call("edit", {"path": "notes.txt", "edits": edits})), text("Done."))
+    chat.send("go")
+    chat.asked("edit")
+    status = notes.stat()
+    notes.write_text(notes.read_text().replace("two", "owt"))
+    os.utime(notes, ns=(status.st_atime_ns, status.st_mtime_ns))
+    chat.answer("a")
+    chat.finished()
+    said = "notes.txt changed since the preview. Nothing was changed."
+    assert model_server.requests[-1].result == said
+    assert notes.read_text() == "one\nowt\nthree\n"

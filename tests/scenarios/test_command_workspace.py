@@ -66,3 +66,9 @@ def test_a_container_that_is_not_there_is_one_clear_line(
     settings = {"workspace": {"kind": "command", "run": run}}
     chat = Chat.open(start_editor(settings, env=connected(model_server)))
     chat.editor.wait_text("failed (Error: No such container: box)", chat.buffer)
+    chat.send("hello")
+    chat.editor.wait_text(
+        "Not sent: the workspace still cannot be reached, see above.", chat.buffer
+    )
+    assert chat.text().count("failed (Error: No such container") == 1
+    assert "hello" in chat.text(), "the prompt is given back"

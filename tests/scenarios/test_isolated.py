@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,7 @@ def test_what_a_command_changed_asks_and_accepting_applies_that_very_result(
     chat.finished()
     assert (workspace / "stamp").read_text() in model_server.requests[-1].result
     assert "Changed 2 files: " in model_server.requests[-1].result
+    assert "Changed 2 files" not in chat.text(), "the diff below says it"
     assert (workspace / "notes.txt").read_text() == "1\ntwo\nthree\n"
     chat.focus()
     chat.editor.command("AgentUndo")
@@ -249,3 +252,57 @@ def test_a_stop_ends_an_isolated_command_and_applies_nothing(
     model_server.script(calls(bash("ls")), text("Done."))
     chat.play("again")
     assert "new" not in model_server.requests[-1].result
+
+
+def test_a_change_of_a_path_that_a_rule_names_is_left_out_however_it_was_made(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path
+) -> None:
+    rules = [{"action": "deny", "path": "private/**"}]
+    (workspace / "private").mkdir()
+    (workspace / "private/x").write_text("theirs\n")
+    settings = {"mode": "yolo", "rules": rules}
+    chat = Chat.open(start_editor(settings, env=connected(model_server)))
+    model_server.script(calls(bash("cd pri*; echo evil > x; echo y > ../new")), text("Done."))
+    chat.send("go")
+    assert "left out, a rule names it" in chat.asked("bash").text
+    chat.answer("a")
+    chat.finished()
+    assert (workspace / "private/x").read_text() == "theirs\n"
+    assert (workspace / "new").exists()
+
+
+def test_a_command_that_runs_directly_names_the_processes_that_ended_with_it(
+    chat: Chat, model_server: ModelServer
+) -> None:
+    model_server.script(calls(bash("sleep 60 & echo on", direct=True)), text("Done."))
+    chat.send("go")
+    chat.asked("bash")
+    chat.answer("a")
+    chat.finished()
+    assert model_server.requests[-1].result == "on\n\n1 background process was ended."
+
+
+def test_undo_restores_an_index_of_git_that_was_only_refreshed_since(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    def git(*words: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a")
+        return subprocess.check_output(["git", "-C", str(workspace), *who, *words], text=True)
+
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "all")
+    model_server.script(calls(bash("git mv notes.txt moved.txt")), text("Done."))
+    chat.send("go")
+    chat.asked("bash")
+    chat.answer("a")
+    chat.finished()
+    assert git("status", "--porcelain") == "R  notes.txt -> moved.txt\n"
+    index = (workspace / ".git/index").read_bytes()
+    os.utime(workspace / "moved.txt", (1, 1))
+    git("status")
+    assert (workspace / ".git/index").read_bytes() != index
+    chat.focus()
+    chat.editor.command("AgentUndo")
+    chat.editor.wait((workspace / "notes.txt").exists, why="the undo")
+    chat.editor.wait(lambda: git("status", "--porcelain") == "", why="the index, too")

@@ -441,4 +441,5 @@ def test_a_staged_command_lists_its_own_changes_and_the_processes_it_left(
     staging.play("go")
     result = model_server.requests[-1].result
     assert "Changed 1 file: new (+1 -0)" in result
+    assert "Changed 1 file" not in staging.text(), "the diff below says it"
     assert "1 background process was ended." in result

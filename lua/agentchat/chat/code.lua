@@ -1,5 +1,6 @@
 --- What a user does with the code of an answer.
 local code_block = require('agentchat.transcript.code_block')
+local code_target = require('agentchat.transcript.code_target')
 local goto_file = require('agentchat.chat.goto_file')
 local host = require('agentchat.host.process')
 local marks = require('agentchat.transcript.marks')
@@ -22,8 +23,8 @@ function M.yank(chat)
   notify.info(#block.lines == 1 and 'yanked 1 line' or ('yanked %d lines'):format(#block.lines))
 end
 
---- Proposes to insert the block under the cursor below the cursor of the last code window, as a preview
---- to review. In the prompt the key puts text, as elsewhere.
+--- Proposes to put the block under the cursor into the file of the last code window, as a preview to
+--- review. In the prompt the key puts text, as elsewhere.
 function M.insert(chat)
   if vim.fn.line('.') > marks.header(chat) then
     return vim.cmd.normal({ ('"%s%dgp'):format(vim.v.register, vim.v.count1), bang = true })
@@ -33,9 +34,14 @@ function M.insert(chat)
   if chat.remote then return notify.warn('only a chat on this machine can put code into a file') end
   local path = win and vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)) or ''
   if path == '' then return notify.warn('no window with a file to put the code into') end
-  local empty = vim.api.nvim_win_call(win, function() return vim.fn.wordcount().bytes == 0 end)
-  local line = empty and 0 or vim.api.nvim_win_get_cursor(win)[1]
-  host.send('insert_code', { chat = chat.id, path = path, line = line, code = block.lines })
+  local target = code_target.find(assert(win), block.lines)
+  host.send('insert_code', {
+    chat = chat.id,
+    path = path,
+    line = target.first,
+    last = target.last,
+    code = target.lines,
+  })
 end
 
 return M

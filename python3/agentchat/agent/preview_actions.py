@@ -31,6 +31,7 @@ from agentchat.core.turn.view import Observer, View
 log = logging.getLogger(__name__)
 
 LEAVE_OUT = "Leave that file out with x, or discard the preview."
+ALL_LEFT_OUT = "All of it is left out: take it in with x, or discard the preview."
 NOTHING = "Nothing to resolve: no preview is pending in this chat."
 NOT_PENDING = "This preview is no longer pending."
 CHANGED = "{} changed: the preview is shown again, look at it first."
@@ -161,6 +162,8 @@ class PreviewActions:
             self._view.notify("warn", CHANGED.format(_changed_files(pending, fresh)))
             return
         kept = apply_decisions(pending.preview, command.hunks, pending.original_change)
+        if kept is None and not command.hunks and _leaves_out_files(change):
+            raise ToolError(ALL_LEFT_OUT)
         if kept is None:
             await self._discard(pending, command)
         else:
@@ -183,6 +186,11 @@ class PreviewActions:
         self._view.add_note("error" if result.is_error else "info", "\n".join(filter(None, lines)))
         note = f"The user ran :AgentResolve {command.action} on the preview {pending.label!r}."
         self._observer.add_note(f"{note} Reason: {reason}\n{result.text}")
+
+
+def _leaves_out_files(change: ChangeSet | None) -> bool:
+    """Whether files are left out that the user did not look at: an apply must not drop them."""
+    return change is not None and any(file.left_out and not file.members for file in change.files)
 
 
 def _is_shown(pending: Preview, seen: ShownPreview | None) -> bool:

@@ -33,6 +33,7 @@ from agentchat.journal.reader import todo_record
 
 log = logging.getLogger(__name__)
 
+NOT_CONNECTED = "Not sent: the workspace still cannot be reached, see above."
 COMPACT_BUSY = "A summary can be taken back when the chat is idle: stop it first with :AgentStop."
 
 CLOSE_SECONDS = 5.0
@@ -70,6 +71,7 @@ class Session:
         self._interpreter = parts.interpreter
         self._compaction = parts.compaction
         self._in_turn = False
+        self._unreachable = ""
         self._working = False
         parts.observer.session = self
         self.chat.todo.on_change = self._show_todo
@@ -151,9 +153,10 @@ class Session:
         else:
             self._compaction.undo()
 
-    def insert_code(self, path: str, line: int, code: Sequence[str]) -> None:
-        """Stage a preview that inserts lines below a line of a file (1-based)."""
-        self._background.start(self._code_inserts.insert(path, line, code), "inserting code")
+    def insert_code(self, path: str, line: int, last: int, code: Sequence[str]) -> None:
+        """Stage a preview that puts code below a line of a file, for the lines up to the last."""
+        work = self._code_inserts.insert(path, line, last, code)
+        self._background.start(work, "inserting code")
 
     def edit_todo(self, text: str) -> None:
         """Take the todo list as the user wrote it, one item a line."""
@@ -320,6 +323,7 @@ class Session:
             await self._preparation.connect()
         except Unreachable as error:
             if not self._in_turn:  # a turn reports it itself
+                self._unreachable = str(error)
                 self._view.add_note("error", str(error))
 
     async def _run_turn(self) -> None:
@@ -351,9 +355,12 @@ class Session:
             focus, self.chat.requested_focus = self.chat.requested_focus, None
             self.compact(focus)
         if end.message:
-            self._view.add_note("error", end.message)
-        elif end.reason == "cancelled":
-            self._view.add_note("info", STOPPED_TURN)
+            known = end.message == self._unreachable
+            self._view.add_note("error", NOT_CONNECTED if known else end.message)
+        else:
+            self._unreachable = ""
+            if end.reason == "cancelled":
+                self._view.add_note("info", STOPPED_TURN)
         if end.reason != "stop" and not end.stopped and self._queue.drop_messages():
             # The error that ended this turn would end the next one, too.
             self._view.restore_prompt()

@@ -352,7 +352,9 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "amend": OpenChat.amend,
     "todo": lambda chat, p: chat.session.edit_todo(p["text"]),
     "prepended": lambda chat, p: chat.view.is_drawn.set(),
-    "insert_code": lambda chat, p: chat.session.insert_code(p["path"], p["line"], p["code"]),
+    "insert_code": lambda chat, p: chat.session.insert_code(
+        p["path"], p["line"], p["last"], p["code"]
+    ),
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),
     "changes": OpenChat.show_changes,

@@ -361,3 +361,21 @@ async def test_a_turn_that_ends_before_its_server_is_up_leaves_none(staged: Stag
     await staged.play(DONE)
     assert staged.overlay._client is None
     assert staged.overlay._connecting is None
+
+
+async def test_what_runs_by_itself_is_left_out_until_the_user_takes_it_in(staged: Staged) -> None:
+    await staged.play(
+        writing(".github/workflows/ci.yml", "1"), writing("AGENTS.md", "2"), writing("a", "3"), DONE
+    )
+    staged.scene.resolve("apply")
+    await staged.resolved()
+    assert staged.names() == {"a"}
+
+
+async def test_an_apply_of_nothing_but_what_is_left_out_drops_nothing(staged: Staged) -> None:
+    await staged.play(writing(".envrc", "1"), DONE)
+    staged.scene.resolve("apply")
+    await staged.note("All of it is left out: take it in with x, or discard the preview.")
+    await staged.session.idle()
+    assert staged.labels() == ["Turn 1: 0 files, +0 -0, 1 left out"]
+    assert staged.overlay.has_changes()

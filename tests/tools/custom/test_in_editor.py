@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -369,3 +370,36 @@ def test_a_registered_tool_ends_with_the_process_that_registered_it(
     results = list(model_server.requests[1].results.values())
     assert "process ended" in results[1]
     assert "times" not in model_server.requests[2].tools
+
+
+LISTER = """\
+import json
+from agentchat import Context, registry, tool
+
+@tool(read_only=True, undo=lambda: None, aliases="lists")
+def lister() -> str:
+    "List the tools."
+    assert registry.get("lists") == registry.get("lister")
+    assert registry.get("nothing") is None
+    return json.dumps([t for t in registry.list() if t["name"] in ("lister", "read", "bash")])
+"""
+
+
+def test_a_function_lists_the_tools_as_lua_does(
+    start_editor: StartEditor, model_server: ModelServer, home: Path
+) -> None:
+    write(own_folder(home), "lister.py", LISTER)
+    editor = open_editor(start_editor, model_server, home, default=["lister", "read"])
+    chat = Chat.open(editor)
+    model_server.script(calls(call("lister", {})), text("ok"))
+    chat.play("go")
+    (result,) = model_server.requests[-1].results.values()
+    listed = {tool["name"]: tool for tool in json.loads(result)}
+    shown = editor.lua(f"return require('agentchat').tools({chat.buffer})")
+    assert listed == {tool["name"]: tool for tool in shown if tool["name"] in listed}
+    assert {name: tool["state"] for name, tool in listed.items()} == {
+        "lister": "active",
+        "read": "active",
+        "bash": "inactive",
+    }
+    assert listed["lister"]["capability"]["reversible"]

@@ -118,6 +118,7 @@ NO_CHANGE = (
     "mkdir -p build; echo 1 > build/1; echo 2 > src/two.o",
     "mkdir -p src/__pycache__ .pytest_cache/v; echo 1 > src/__pycache__/one.pyc; "
     "echo 1 > .pytest_cache/v/last",
+    "mkdir .benchmarks .gradle .eggs; echo 1 > .gradle/lock",
     "echo 1 > ../beside; echo 1 > /tmp/x; echo 1 > ~/.config; mkdir ~/deep",
 )
 
@@ -263,7 +264,7 @@ async def test_a_kept_symlink_leads_no_later_file_out_of_the_overlay(
         await isolated.run(f"{way} k")
         for folder in ("k", "src/deep/k"):
             files = f"{folder}/a.o {folder}/.bashrc {folder}/d/b.o"
-            command = f"rm -f {folder}; mkdir -p {folder}/d; echo evil | tee {files}"
+            command = f"rm -rf {folder}; mkdir -p {folder}/d; echo evil | tee {files}"
             assert await isolated.output(command) == "evil\n"
             assert tree(tmp_path / "home") == before
     assert await isolated.output("cat k/a.o") == "evil\n"
@@ -315,6 +316,32 @@ async def test_secrets_of_the_project_cannot_be_opened_also_new_ones(isolated: I
     assert b"Permission denied" in run.result.head
     assert run.result.code == 1
     assert names(await isolated.run("rm -f .env; echo x > .env")) == {}
+
+
+async def test_an_unsaved_secret_is_not_shown(isolated: Isolated) -> None:
+    texts = {".env": b"KEY=sesame\n", "src/.ssh/new": b"sesame\n", "a.txt": b"shown\n"}
+    isolated.workspace.texts = {str(isolated.project / name): t for name, t in texts.items()}
+    printed = await isolated.output("cat .env src/.ssh/new; grep -r sesame .; cat a.txt")
+    assert printed.endswith("shown\n")
+    assert "sesame" not in printed
+
+
+async def test_git_settings_are_shown_without_passwords(isolated: Isolated) -> None:
+    begin_repository(isolated.project)
+    plainly(
+        "git remote add origin https://user:sesame-of-ours-1234@example.org/x.git; "
+        "git config http.extraheader 'Authorization: Basic sesame-of-ours-1234'",
+        isolated.project,
+    )
+    run = await isolated.run("cat .git/config; git remote -v; git config -l; git status")
+    assert run.result.code == 0
+    assert b"sesame" not in run.result.head
+    assert b"example.org/x.git (push)" in run.result.head
+    assert names(run) == {}
+    run = await isolated.run("git config core.fsmonitor x; cat .git/config")
+    assert b"sesame" not in run.result.head
+    assert names(run) == {".git/config": "M"}
+    assert all(b"sesame" not in (f.before or b"") for f in run.change.files)
 
 
 async def test_git_takes_a_secret_that_it_knows_for_unchanged(isolated: Isolated) -> None:

@@ -106,3 +106,18 @@ async def test_no_way_to_change_a_protected_place_is_without_a_question(
     tell(f"{number} changes of protected places, {len(failures)} without a question")
     assert failures == []
     assert seen > number / 3
+
+
+async def test_a_new_repository_of_any_name_asks(isolated: Isolated) -> None:
+    first = "git init -q --bare x/data; rm -r x/data/config x/data/HEAD"
+    later = "cp -r x/data y; git init -q --bare z; rm z/hooks/*; cp z/HEAD y; mkdir other; "
+    later += "cp z/HEAD other"
+    for command in (first, later):
+        run = await isolated.run(command)
+        files = await locate_changes(run.change, isolated.workspace)
+        asking = {file.change.name for file in files if file.asks}
+        if command == first:
+            assert asking == set()
+            plainly(first, isolated.project)
+    assert {"y/HEAD", "z/HEAD", "z/config"} < asking
+    assert "other/HEAD" not in asking

@@ -110,6 +110,13 @@ async def test_a_program_that_ends_is_not_waited_for_by_its_children(tmp_path: P
     assert await exits_soon(int(finished.head))
 
 
+async def test_the_processes_that_a_program_leaves_behind_are_counted(tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"]}
+    command = shell("sleep 60 & setsid sleep 60 & sleep 0", tmp_path, env=environment)
+    assert (await run.run(command)).ended == 2
+    assert (await run.run(shell("true | true", tmp_path, env=environment))).ended == 0
+
+
 async def test_a_flood_leaves_the_loop_free(tmp_path: Path) -> None:
     running = asyncio.ensure_future(run.run(shell("yes", tmp_path, timeout=1, capture=1024)))
     longest, last = 0.0, time.monotonic()

@@ -7,6 +7,7 @@ files (``workspace/overlay/isolation.py``).
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError, Unreachable
 from agentchat.core.permissions.isolation import IsolatedFile
 from agentchat.core.permissions.sensitive_paths import is_protected
+from agentchat.core.text import escape_line
 from agentchat.core.tools.tool import ToolOutput
 from agentchat.core.turn.effects import IsolatedCall
 from agentchat.core.workspace import (
@@ -34,6 +36,8 @@ from agentchat.workspace.overlay.upper import restore_order
 
 NO_OVERLAY = "Commands run isolated only in a workspace on this machine."
 NAMED_KEPT = 3
+OF_REPOSITORY = ("HEAD", "objects", "refs")
+"""What a folder has that git takes for the data of a repository."""
 MORE = "If that is why it failed, call {} again with {} set to true: the user is asked."
 QUOTA = "The ignored files on the overlay exceeded the quota (stage.quota_mb) and were removed."
 
@@ -86,17 +90,23 @@ async def apply_isolated(
 # --- what a command changed -----------------------------------------------------------------------
 
 
-async def locate_changes(change: ChangeSet, workspace: Workspace) -> tuple[IsolatedFile, ...]:
+async def locate_changes(
+    change: ChangeSet,
+    workspace: Workspace,
+    is_restricted: Callable[[str], bool] = lambda _: False,
+) -> tuple[IsolatedFile, ...]:
     """Return the files of a change with what they are in the project, special ones first.
 
     A special one never stays among the members of a group, where nobody sees it. What something
-    runs by itself is left out until the user takes it in.
+    runs by itself, and what a rule restricts, is left out until the user takes it in.
     """
     singles = [file for file in change.singly.files if not _is_data_of_git(file)]
     targets = await _locate_all(singles, workspace)
-    found = {
-        file.path: IsolatedFile(file, targets[file.path], is_privileged(file)) for file in singles
-    }
+    found = {}
+    for file in singles:
+        located = targets[file.path]
+        restricted = any(is_restricted(target.display_path) for target in located)
+        found[file.path] = IsolatedFile(file, located, is_privileged(file), restricted)
     special = {path for path, file in found.items() if file.asks or file.runs_by_itself}
     files = [
         found.get(file.path) or IsolatedFile(file)
@@ -128,7 +138,29 @@ async def _locate_all(
     entries = list(dict.fromkeys(entry for found in paths.values() for entry in found))
     targets = await asyncio.gather(*(_locate(entry, workspace) for entry in entries))
     located = dict(zip(entries, targets, strict=True))
+    for folder in await asyncio.to_thread(_new_repositories, entries):
+        located |= {
+            entry: replace(target, zone=Zone.PROTECTED)
+            for entry, target in located.items()
+            if entry.startswith(f"{folder}/") and target.ordinary
+        }
     return {path: tuple(located[entry] for entry in found) for path, found in paths.items()}
+
+
+def _new_repositories(entries: Sequence[str]) -> set[str]:
+    """Return folders that a change makes the data of a repository, whatever their names; blocks.
+
+    Git obeys their settings and hooks in every command that runs there.
+    """
+    changed = {part for entry in entries for part in (entry, os.path.dirname(entry))}
+    changed |= {os.path.dirname(folder) for folder in changed}
+
+    def has(folder: str, name: str) -> bool:
+        path = os.path.join(folder, name)
+        return path in changed or os.path.lexists(path)
+
+    folders = {os.path.dirname(path) for path in changed if os.path.basename(path) in OF_REPOSITORY}
+    return {folder for folder in folders if all(has(folder, name) for name in OF_REPOSITORY)}
 
 
 async def _locate(entry: str, workspace: Workspace) -> FileTarget:
@@ -147,7 +179,7 @@ async def _locate(entry: str, workspace: Workspace) -> FileTarget:
 
 
 def _left_out(file: IsolatedFile) -> IsolatedFile:
-    if not file.runs_by_itself:
+    if not (file.runs_by_itself or file.is_restricted):
         return file
     return replace(file, change=replace(file.change, left_out=True))
 
@@ -168,7 +200,7 @@ def with_remarks(output: ToolOutput, run: IsolatedRun, tool: str, *, network: bo
         QUOTA if run.kept.ended else "",
         describe_limits(tool, run.hidden, network=network) if output.is_error else "",
     ]
-    shown = [line for line in lines if line]
+    shown = [escape_line(line) for line in lines if line]
     if not shown:
         return output
     below, display = "\n".join(shown), output.display_text

@@ -10,6 +10,7 @@ from dataclasses import replace
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange, count_lines
+from agentchat.core.text import escape_line
 from agentchat.core.tools.tool import ToolOutput
 from agentchat.workspace.files.steps import order_steps
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
@@ -76,7 +77,7 @@ def describe_changes(changed: Sequence[FileChange]) -> str:
         names.append(f"and {len(plain) - NAMED_FILES} more")
     if len(plain) < number:
         names.append(f".git ({number - len(plain)} files)")
-    return f"Changed {number} {'file' if number == 1 else 'files'}: {', '.join(names)}"
+    return escape_line(f"Changed {number} {'file' if number == 1 else 'files'}: {', '.join(names)}")
 
 
 def _is_git(file: FileChange) -> bool:

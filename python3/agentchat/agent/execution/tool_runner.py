@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from agentchat.agent.execution.checkpoints import Checkpoints
@@ -38,6 +39,7 @@ from agentchat.core.permissions.policy import Policy, works_in_overlay
 from agentchat.core.permissions.rules import named_hosts, restricts_path
 from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.description import describe_tools
 from agentchat.core.tools.todo import TodoList
 from agentchat.core.tools.tool import (
     CallOutcome,
@@ -193,7 +195,8 @@ class ToolRunner:
         result = self._isolated_result(call, output)
         if run.change.changes_nothing:
             return IsolatedCall(result, DryRunResult(text=result.text))
-        files = await locate_changes(run.change, self._workspace)
+        restricts = partial(restricts_path, self._policy.rules, call.tool.name)
+        files = await locate_changes(run.change, self._workspace, restricts)
         change = ChangeSet(tuple(file.change for file in files))
         preview = DryRunResult(change=change, text=result.text)
         return IsolatedCall(result, preview, files, moved=run.moved, times=run.times)
@@ -210,9 +213,9 @@ class ToolRunner:
             call_id = ready.call.call.id
             workspace = JournaledWorkspace(self._workspace, self._journal, call_id)
             await apply_isolated(isolated, preview.change, workspace)
-            result = await with_diff(result, preview.change)
             lines.insert(0, describe_changes(preview.change.singly.files))
-        return replace(result, text="\n\n".join(filter(None, (result.text, *lines))))
+        result = replace(result, text="\n\n".join(filter(None, (result.text, *lines))))
+        return await with_diff(result, preview.change)
 
     async def _run_in_overlay(self, ready: ReadyCall, context: ToolContext) -> ToolOutput:
         """Run a call on what the user sees; a command also tells what it did to files."""
@@ -400,6 +403,7 @@ class ToolRunner:
             flags=self._flags,
             todo=self._todo,
             show=show,
+            describe_tools=lambda: describe_tools(self._toolbox, self._policy.forbids),
         )
 
 
@@ -414,9 +418,18 @@ async def with_diff(
     if change is None or change.changes_nothing:
         return result
     # Comparing large files takes a while.
-    lines, counts = await asyncio.to_thread(lambda: (diff_lines_of(change), count_text(change)))
+    return await asyncio.to_thread(_add_diff, result, change, is_staged)
+
+
+def _add_diff(result: ToolResult, change: ChangeSet, is_staged: bool) -> ToolResult:
+    """Return a result with a diff; the line that names the same files is for the model alone."""
+    diff, counts = mask_secrets("\n".join(diff_lines_of(change))), count_text(change)
+    shown = result.display_text
+    names = f"\n\n{describe_changes(change.singly.files)}"
+    if shown is None and names in result.text:
+        shown = result.text.replace(names, "")
     counts = f"{counts} staged" if is_staged else counts
-    return replace(result, diff=mask_secrets("\n".join(lines)), counts=counts)
+    return replace(result, diff=diff, counts=counts, display_text=shown)
 
 
 def _staged_files(result: ToolOutput, staged: Sequence[StagedPreview]) -> tuple[FileChange, ...]:

@@ -57,6 +57,7 @@ from agentchat.core.diff.aspects import entry_of
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.hunks import hunks
 from agentchat.core.errors import ToolError, Unreachable, UserError
+from agentchat.core.permissions.isolation import leave_out_self_running
 from agentchat.core.tools.tool import DryRunResult, Extra, ToolOutput
 from agentchat.core.turn.approval_request import make_question, question_tool
 from agentchat.core.turn.chat import Chat
@@ -206,11 +207,18 @@ class Stage:
             self._previews.replace(replace(preview, id=pending.id))
 
     def _leave_out(self, change: ChangeSet) -> ChangeSet:
-        """Leave out what git ignores until the user takes it in, if that is the setting."""
-        if self._chat.policy.stage_ignored != "drop":
-            return change
+        """Leave out, until the user takes it in, what something runs by itself.
+
+        And what git ignores, if that is the setting.
+        """
+        drops = self._chat.policy.stage_ignored == "drop"
         return ChangeSet(
-            tuple(replace(f, left_out=True) if _is_ignored(f) else f for f in change.files)
+            tuple(
+                replace(file, left_out=True)
+                if drops and _is_ignored(file)
+                else leave_out_self_running(file, self._workspace.root)
+                for file in change.files
+            )
         )
 
     def _pending(self) -> Preview | None:
@@ -218,7 +226,7 @@ class Stage:
 
     async def _make_preview(self, change: ChangeSet) -> Preview:
         return Preview(
-            f"Turn {self._chat.turn}: {change.summary()}",
+            f"Turn {self._chat.turn}: {_summarise(change)}",
             SOURCE,
             self._apply_all,
             self._reject,
@@ -311,6 +319,12 @@ class Stage:
             return await self._workspace.locate(entry_of(path))
         except ToolError:
             return None
+
+
+def _summarise(change: ChangeSet) -> str:
+    """Return the summary of what would be applied, and how many files are left out."""
+    left_out = sum(file.left_out and not file.members for file in change.files)
+    return f"{change.summary()}, {left_out} left out" if left_out else change.summary()
 
 
 def _is_ignored(file: FileChange) -> bool:

@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +46,7 @@ from agentchat.journal.undo_plan import (
     read_contents,
 )
 from agentchat.journal.writer import JournalWriter
+from agentchat.workspace.overlay.git import is_index, says_same
 
 NO_ANSWER = "(no output)"
 SHOWN_CHARACTERS = 200
@@ -91,11 +92,23 @@ class Rollback:
 
     async def prepare(self) -> None:
         """Read the contents to restore from the journal."""
+        await self._read(_index_hashes(self._plan.files))
         targets = await asyncio.gather(*map(self._find_target, self._plan.files))
-        hashes = {target for target in targets if target is not None}
+        await self._read({target for target in targets if target is not None})
+
+    async def _read(self, hashes: Set[str]) -> None:
         if hashes:
             records = self._journal.records()
-            self._contents = await asyncio.to_thread(read_contents, records, hashes)
+            self._contents.update(await asyncio.to_thread(read_contents, records, hashes))
+
+    def _digest(self, file: FileUndo, content: bytes | None) -> str | None:
+        """Return the hash of a content; of an index that git only refreshed, the one before."""
+        if content is not None and is_index(file.path):
+            for step in file.steps:
+                known = self._contents.get(step.after) if step.after else None
+                if known is not None and says_same(known, content):
+                    return step.after
+        return digest(content)
 
     async def _find_target(self, file: FileUndo) -> str | None:
         """Return the hash of the content to restore, if it is known and the file can be read."""
@@ -103,7 +116,7 @@ class Rollback:
             content = await read_file(self._workspace, file.path)
         except OSError:
             return None
-        restore = plan_restore(file.steps, digest(content))
+        restore = plan_restore(file.steps, self._digest(file, content))
         return None if restore is None else restore.target
 
     async def undo(self, item: FileUndo | CallRun) -> UndoOutcome:
@@ -175,9 +188,10 @@ class Rollback:
     async def _plan_restore(self, file: FileUndo, shown: str) -> tuple[FileChange, FileRestore]:
         """Return the change that restores a file; raises ToolError or OSError."""
         content = await read_file(self._workspace, file.path)
-        restore = plan_restore(file.steps, digest(content))
+        current = self._digest(file, content)
+        restore = plan_restore(file.steps, current)
         if restore is None:
-            raise ToolError(self._explain_change(file, digest(content)))
+            raise ToolError(self._explain_change(file, current))
         change = FileChange(
             path=file.path,
             before=content,
@@ -280,6 +294,12 @@ async def check_place(workspace: Workspace, path: str) -> str:
     if target.path != folder:
         raise ToolError("its path leads to another file now")
     return f"{target.display_path}/{base}".removeprefix("./").rstrip("/")
+
+
+def _index_hashes(files: Sequence[FileUndo]) -> set[str]:
+    """Return the hashes of the indexes of git that changes made."""
+    steps = (step for file in files if is_index(file.path) for step in file.steps)
+    return {step.after for step in steps if step.after}
 
 
 def _reverting(tool: Tool, call: CallRun, undo: UndoCall) -> Tool:

@@ -17,8 +17,10 @@ The words of a command decide only where the user's rule says so, and where no o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
+from agentchat.core.diff.aspects import entry_of
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.frozen import frozen
 from agentchat.core.permissions.sensitive_paths import runs_by_itself
@@ -49,11 +51,13 @@ class IsolatedFile:
     targets: tuple[FileTarget, ...] = ()
     is_privileged: bool = False
     """Whether a program may gain the rights of its owner or group by the change."""
+    is_restricted: bool = False
+    """Whether a rule denies one of its paths, or asks about it."""
 
     @property
     def asks(self) -> bool:
         """Whether the change needs the user's approval in every mode."""
-        return self.is_privileged or self.special is not None
+        return self.is_privileged or self.is_restricted or self.special is not None
 
     @property
     def special(self) -> FileTarget | None:
@@ -64,6 +68,17 @@ class IsolatedFile:
     def runs_by_itself(self) -> bool:
         """Whether something runs it without being asked to: it is left out unless taken in."""
         return any(runs_by_itself(target.display_path.split("/")) for target in self.targets)
+
+
+def leave_out_self_running(file: FileChange, root: str) -> FileChange:
+    """Return a change, left out unless taken in if something runs the file by itself.
+
+    Args:
+        root: of the workspace; a group of changes, like the data of git, has no such file.
+    """
+    names = [] if file.members else [entry_of(path) for path in file.paths]
+    found = any(runs_by_itself(name.removeprefix(f"{root}/").split("/")) for name in names)
+    return replace(file, left_out=True) if found else file
 
 
 def describe_special(files: Sequence[IsolatedFile]) -> list[str]:

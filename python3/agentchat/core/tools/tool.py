@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, field
 from typing import Any, Literal, Protocol
 
@@ -258,6 +258,8 @@ class ToolContext:
     """The todo list of the chat."""
     show: Callable[[str], None] = lambda text: None
     """Shows a text in place of the output so far."""
+    describe_tools: Callable[[], Sequence[Mapping[str, Any]]] = tuple
+    """Returns the tools of the chat with all that they declare."""
 
 
 @frozen

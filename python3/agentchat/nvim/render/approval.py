@@ -267,7 +267,7 @@ def _isolated_body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
 def _note(file: IsolatedFile) -> str:
     """Return what a changed file is, if it is special; and whether it is left out."""
     if file.change.left_out:
-        return "left out, runs by itself"
+        return "left out, a rule names it" if file.is_restricted else "left out, runs by itself"
     if file.is_privileged:
         return "setuid or setgid"
     return file.special.zone.value if file.special is not None else ""

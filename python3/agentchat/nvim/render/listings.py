@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import fields
 from typing import Any
 
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.text import escape_hidden_characters, escape_line
+from agentchat.core.tools.description import INACTIVE, describe_tools
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
 
@@ -99,47 +99,21 @@ def describe_nature(tool: Tool) -> str:
     return escape_line(", ".join(name for name, is_declared in natures.items() if is_declared))
 
 
-def tool_table(tool: Tool, state: str, groups: Iterable[str] = ()) -> dict[str, Any]:
-    """Return all that a tool declares, for ``require('agentchat').tools``."""
-    metadata, capability = tool.metadata, tool.capability
-    resources = tool.affected_resources
-    return {
-        "name": tool.name,
-        "label": tool.label or tool.name,
-        "description": tool.description,
-        "state": state,
-        "groups": list(groups),
-        "metadata": {
-            **{field.name: getattr(metadata, field.name) for field in fields(metadata)},
-            "aliases": list(metadata.aliases),
-        },
-        "capability": {
-            **{field.name: getattr(capability, field.name) for field in fields(capability)},
-            "safety_level": capability.safety_level,
-            "affected_resources": list(resources) if isinstance(resources, tuple) else [],
-        },
-    }
-
-
 def mentions(chat: Chat) -> list[dict[str, Any]]:
     """Return the names that a prompt can mention: ``name``, ``kind``, ``about``, ``given``.
 
     That of a tool has all that the tool declares as ``tool``.
     """
-    toolbox, held = chat.toolset, _names(chat.toolset.tools())
-    deferred = _names(toolbox.deferred())
-    groups = {group.name: _names(toolbox.named(group.name)) for group in toolbox.groups()}
+    toolbox = chat.toolset
+    snippets = {tool.name: tool.snippet for tool in toolbox.all_tools()}
 
-    def described(tool: Tool) -> dict[str, Any]:
-        given = tool.name in held
-        state = "inactive" if not given else "deferred" if tool.name in deferred else "active"
-        state = "hidden" if given and chat.policy.forbids(tool) else state
-        member_of = [name for name, names in groups.items() if tool.name in names]
-        table = tool_table(tool, state, member_of)
-        return {**_mention(tool.name, "tool", tool.snippet, given), "tool": table}
+    def described(table: dict[str, Any]) -> dict[str, Any]:
+        given = table["state"] != INACTIVE
+        name = table["name"]
+        return {**_mention(name, "tool", snippets[name], given), "tool": table}
 
     return [
-        *map(described, toolbox.all_tools()),
+        *map(described, describe_tools(toolbox, chat.policy.forbids)),
         *(
             _mention(group.name, "group", ", ".join(group.tools), toolbox.has_name(group.name))
             for group in toolbox.groups()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,8 +12,10 @@ from pathlib import Path
 from agentchat.core.diff.aspects import FOLDER, LINK, MODE, split_aspect
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import ToolError
+from agentchat.core.text import mask_secrets
 from agentchat.workspace.process import git
 from agentchat.workspace.process.programs import find_program
+from agentchat.workspace.process.regular import read_regular
 
 GIT = ".git"
 
@@ -28,6 +32,7 @@ of commands like that of a rebase, and what a later git brings."""
 UNUSED = ("objects/", "COMMIT_EDITMSG")
 """What means nothing if nothing else was changed."""
 
+SETTINGS_BYTES = 1024 * 1024
 STATUS_BYTES = 40
 """What an entry of the index begins with: times, numbers and size of a file; and its mode."""
 
@@ -82,13 +87,21 @@ def without_refreshed(files: Iterable[FileChange]) -> Iterator[FileChange]:
 
 
 def _only_refreshes(file: FileChange) -> bool:
-    inner = inner_path(file.path)
-    if inner != "index" and not inner.endswith("/index"):
+    if not is_index(file.path) or not file.before or not file.after:
         return False
-    if not file.before or not file.after:
-        return False
-    entries = read_index(file.before)
-    return bool(entries) and entries == read_index(file.after)
+    return says_same(file.before, file.after)
+
+
+def is_index(path: str) -> bool:
+    """Whether a path is that of an index of git, of a submodule or a worktree, too."""
+    inner = inner_path(path)
+    return inner == "index" or inner.endswith("/index")
+
+
+def says_same(index: bytes, other: bytes) -> bool:
+    """Whether two indexes differ in times and sizes at most, as after ``git status``."""
+    entries = read_index(index)
+    return bool(entries) and entries == read_index(other)
 
 
 def read_index(data: bytes) -> Sequence[bytes]:
@@ -168,6 +181,22 @@ def _alternates(folder: str) -> list[str]:
     names = _read(f"{folder}/objects/info/alternates").splitlines()
     paths = [os.path.realpath(os.path.join(folder, "objects", name)) for name in names]
     return [path for path in paths if path.endswith("/objects") and _is_repository(path[:-8])]
+
+
+def masked_settings(root: str) -> dict[str, bytes]:
+    """Return the repository's settings that hold a password or token, without it, by path."""
+    folder = os.path.join(root, GIT)
+    if not os.path.isdir(folder) or os.path.islink(folder):
+        return {}
+    modules = glob.glob(f"{glob.escape(folder)}/modules/**/config", recursive=True)
+    found = {}
+    for path in (f"{folder}/config", f"{folder}/config.worktree", *modules):
+        with contextlib.suppress(OSError):
+            text = read_regular(path, SETTINGS_BYTES).decode("utf-8", "surrogateescape")
+            masked = mask_secrets(text)
+            if masked != text:
+                found[path] = masked.encode("utf-8", "surrogateescape")
+    return found
 
 
 def _is_repository(folder: str) -> bool:

@@ -23,6 +23,7 @@ from pathlib import Path
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.frozen import frozen
+from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.workspace import Command, ProcessResult, Workspace
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.workspace.overlay import kept
@@ -35,6 +36,7 @@ from agentchat.workspace.overlay.client import (
     StartFailed,
 )
 from agentchat.workspace.overlay.folder import OverlayFolder, remove_tree
+from agentchat.workspace.overlay.git import masked_settings
 from agentchat.workspace.overlay.kept import KeptFiles
 from agentchat.workspace.overlay.launcher import (
     environment_inside,
@@ -212,7 +214,7 @@ class Isolation:
         """
         async with self._lock:
             client = await self._connect()
-            texts = await self._unsaved()
+            texts = await self._texts()
             run = await asyncio.to_thread(self._new_run, texts)
             try:
                 inside = replace(
@@ -232,9 +234,16 @@ class Isolation:
                 # Not awaited: no later run uses it.
                 self._remove_later(run)
 
-    async def _unsaved(self) -> dict[str, bytes]:
-        texts = await self._project.unsaved()
-        return {path: text for path, text in texts.items() if path.startswith(f"{self._root}/")}
+    async def _texts(self) -> dict[str, bytes]:
+        """Return what a command sees instead of the project's files: unsaved buffers that are no
+        secrets, and git's settings without passwords."""
+        unsaved = await self._project.unsaved()
+        masked = await asyncio.to_thread(masked_settings, self._root)
+        return masked | {path: text for path, text in unsaved.items() if self._may_show(path)}
+
+    def _may_show(self, path: str) -> bool:
+        inside = path.startswith(f"{self._root}/")
+        return inside and not is_secret(os.path.relpath(path, self._root).split("/"))
 
     def _new_run(self, texts: Mapping[str, bytes]) -> Path:
         """Return a new folder for what a command changes; drop kept files that are outdated."""

@@ -20,8 +20,9 @@ from agentchat.workspace.overlay.upper import is_opaque, is_whiteout
 CACHES = frozenset(
     {
         "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox",
-        ".ipynb_checkpoints", ".parcel-cache", ".sass-cache", ".turbo", ".eslintcache",
-        ".phpunit.result.cache", ".php-cs-fixer.cache", ".stylelintcache", ".tsbuildinfo",
+        ".ipynb_checkpoints", ".benchmarks", ".eggs", ".gradle", ".parcel-cache", ".sass-cache",
+        ".turbo", ".eslintcache", ".phpunit.result.cache", ".php-cs-fixer.cache",
+        ".stylelintcache", ".tsbuildinfo",
     }
 )  # fmt: skip
 """Names of folders and files that programs make again; git need not ignore them."""

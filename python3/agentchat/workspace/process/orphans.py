@@ -26,6 +26,11 @@ def mark_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], by
     return {**environment, MARK: token}, f"{MARK}={token}".encode()
 
 
+def count_marked(mark: bytes) -> int:
+    """Return the number of live processes with the mark; 0 where there is no ``/proc``."""
+    return len(_marked_processes(mark))
+
+
 def kill_orphans(mark: bytes) -> None:
     """Kill every process with the mark, where there is ``/proc`` (Linux)."""
     for _ in range(SEARCH_ROUNDS):

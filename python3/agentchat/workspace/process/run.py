@@ -117,7 +117,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> ProcessRes
         on_output: gets each piece of standard output as it arrives, on the loop's thread.
     """
     loop = asyncio.get_running_loop()
-    mark = b""
+    mark, left = b"", 0
     if command.env:
         environment, mark = orphans.mark_environment(command.env)
         command = replace(command, env=environment)
@@ -129,6 +129,8 @@ async def run(command: Command, on_output: OnOutput | None = None) -> ProcessRes
     pipes = [Pipe(loop, process.stdout, out, on_output), Pipe(loop, process.stderr, err)]
     try:
         exited_in_time = await _wait_for_exit(process, exited, command.timeout)
+        if exited_in_time and mark and not command.own:
+            left = await asyncio.to_thread(orphans.count_marked, mark)
     finally:
         kill_group(process.pid)
         try:
@@ -144,6 +146,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> ProcessRes
         tail=out.tail,
         dropped=out.dropped,
         stderr=err.head + err.tail,
+        ended=left,
     )
 
 

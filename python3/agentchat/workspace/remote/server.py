@@ -167,7 +167,7 @@ class WorkspaceServer:
             request.drain(MAX_UNSENT_BYTES)
 
         finished = await self._workspace.run(command, send)
-        return {"code": finished.code, "stderr": finished.stderr}
+        return {"code": finished.code, "stderr": finished.stderr, "ended": finished.ended}
 
 
 def _open_local(path: str, protected: Sequence[str]) -> Workspace:

@@ -190,6 +190,7 @@ class RemoteWorkspace:
             tail=capture.tail,
             dropped=capture.dropped,
             stderr=bytes(exit["stderr"]),
+            ended=exit["ended"],
         )
 
     async def _run(self, command: Command, on_output: OnProgress) -> Any:

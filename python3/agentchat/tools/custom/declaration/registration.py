@@ -6,7 +6,7 @@ later lives in the worker that runs the function, with all that it refers to: it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, Unpack, overload
@@ -28,6 +28,9 @@ class Registrar(Protocol):
 
     def unregister(self, name: str) -> bool:
         """Remove a registered tool; return whether it existed."""
+
+    def list_tools(self) -> list[dict[str, Any]]:
+        """Return the tools of the chat; raises ToolError outside of a call."""
 
 
 _registrar: ContextVar[Registrar | None] = ContextVar("registrar", default=None)
@@ -73,6 +76,30 @@ def unregister_tool(name: str) -> bool:
     return _current().unregister(name)
 
 
+class ChatRegistry:
+    """The tools of the chat whose call runs, with all that they declare."""
+
+    def list(self) -> list[dict[str, Any]]:
+        """Return every tool as JSON data, see ``:help agentchat-custom-registry``.
+
+        Raises:
+            ToolError: no call runs this code.
+        """
+        return _current().list_tools()
+
+    def get(self, name: str) -> dict[str, Any] | None:
+        """Return the tool with this name or alias, ``None`` if there is none."""
+        has_name = (tool for tool in self.list() if name in _names(tool))
+        return next(has_name, None)
+
+
+registry = ChatRegistry()
+
+
+def _names(tool: Mapping[str, Any]) -> tuple[str, ...]:
+    return (tool["name"], *tool["metadata"]["aliases"])
+
+
 def _current() -> Registrar:
     registrar = _registrar.get()
     if registrar is None:
@@ -98,3 +125,7 @@ class ImportedTools:
     def unregister(self, name: str) -> bool:
         """Remove a registered tool; return whether it existed."""
         return self._definitions.pop(name, None) is not None
+
+    def list_tools(self) -> list[dict[str, Any]]:
+        """Raise ToolError: a file is imported for no chat."""
+        raise ToolError("agentchat.registry works only in the functions of a call.")

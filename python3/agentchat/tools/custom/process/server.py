@@ -110,6 +110,12 @@ class ToolServer:
         params = {"file": self._current_file(), "name": str(name)}
         return bool(self._ask_plugin("unregister", params))
 
+    def list_tools(self) -> list[dict[str, Any]]:
+        """Return the tools of the chat whose call runs."""
+        if self._current is None:
+            raise ToolError(NO_REGISTRAR)
+        return list(self._ask_plugin("tools", {"call": self._current.id}))
+
     def _current_file(self) -> str:
         file: str | None = self._current.params.get("file") if self._current is not None else None
         if file is None:

@@ -84,6 +84,8 @@ class CallServices:
                 return self._context.stage(self._staged_change(worker, self._context, params))
             if method == "clear_standing":
                 return self._context.clear_standing()
+            if method == "tools":
+                return list(self._context.describe_tools())
             if method == "read":
                 return await self._read(params["path"])
             return await self._run(params["command"], params["timeout"])
@@ -134,7 +136,9 @@ class Worker:
         self._kill_reason = self._ending = ""
         self._services: dict[int, CallServices] = {}
         self._cancelled: set[concurrent.futures.Future[Any]] = set()
-        methods = dict.fromkeys(("stage", "clear_standing", "read", "command"), self._serve)
+        methods = dict.fromkeys(
+            ("stage", "clear_standing", "read", "command", "tools"), self._serve
+        )
         methods |= dict.fromkeys(("register", "unregister"), self._register)
         sink = os.dup(connection.fileno())
         self._peer = Peer(connection.makefile("rb"), sink, RequestTasks(methods))
