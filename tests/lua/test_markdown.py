@@ -33,6 +33,12 @@ def test_a_text_is_coloured_while_it_arrives(drawn: Drawn) -> None:
     assert "@number.lua" in drawn.groups("42")
 
 
+def test_what_the_user_typed_is_shown_as_it_was_typed(drawn: Drawn) -> None:
+    drawn.draw(("message", "user", "look in **/*.py and */x.py, **now**"))
+    drawn.editor.wait(lambda: drawn.groups("now"), why="colours")
+    drawn.editor.wait_screen("look in **/*.py and */x.py, **now**")
+
+
 def test_a_block_of_code_in_a_list_is_coloured_in_its_column(drawn: Drawn) -> None:
     drawn.say("1. first:\n\n     ```lua\n     local answer = 42\n     ```\n")
     drawn.editor.wait(lambda: drawn.groups("42"), why="colours")

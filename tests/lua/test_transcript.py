@@ -78,7 +78,7 @@ def test_retries_take_the_place_of_that_line_and_leave_nothing_behind(drawn: Dra
     drawn.editor.wait_screen("● try 2, waiting 0 of 0 s · <C-c> stops")
     drawn.editor.wait_screen("● try 2, trying again 0 s · <C-c> stops")
     drawn.draw(("activity", "The server answered 429 (try 3 of 4)", 60))
-    drawn.editor.wait_screen("…, waiting 0 of 1 min 0 s · <C-c> stops")
+    drawn.editor.wait_screen("…, waiting 0 of 1 min 0 s · <C-c>")
     assert drawn.lines() == before
     drawn.draw(("activity", "try 4", 60), ("message", "agent", "Hello."))
     assert "stops" not in "\n".join(drawn.editor.screen())

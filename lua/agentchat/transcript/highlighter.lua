@@ -44,6 +44,7 @@ local ANSWER_MS = 5000 -- after which the host is asked again
 ---@class agentchat.WaitingText
 ---@field id? integer its extmark
 ---@field open boolean more of it arrives
+---@field as_typed boolean? whether no character of it is concealed
 ---@field next? integer extmark of the first line that is not split yet, once some are
 ---@field splitter agentchat.Splitter
 ---@field section? integer extmark of the section that grows
@@ -147,7 +148,8 @@ end
 --- Draws the marks of a section; lines that have them already stay as they are.
 ---@param found agentchat.Found
 local function draw(chat, id, section, found, pause)
-  local first, plain = rows_of(chat.buf, id), not settings.get(chat.buf).ui.conceal
+  local first = rows_of(chat.buf, id)
+  local plain = section.text.as_typed or not settings.get(chat.buf).ui.conceal
   for i, marks in ipairs(found.rows) do
     if not first then break end
     if (section.drawn[i] or '') ~= marks then
@@ -352,9 +354,11 @@ function M.follow_conceallevel(chat) decorations.follow_conceallevel(chat.buf, n
 -- The texts of a chat --------------------------------------------------------------------------------
 
 --- A text begins that grows where its last piece ended.
+---@param as_typed boolean it is the user's: `**/*.py` is shown as it was typed
 ---@return agentchat.WaitingText
-function M.start(chat, row)
+function M.start(chat, row, as_typed)
   local text = {
+    as_typed = as_typed,
     id = set_region(chat.buf, nil, row, row, true),
     open = true,
     splitter = sections.new(),

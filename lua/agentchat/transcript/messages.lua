@@ -162,7 +162,7 @@ function M.text(chat, text)
     end_run(chat)
     row, col = write(chat, { '' }), 0
     pen.first, pen.tail = set_point(chat, row, 0, false), set_point(chat, row, 0, true)
-    pen.text = highlighter.start(chat, row)
+    pen.text = highlighter.start(chat, row, pen.role == 'user')
   end
   pen.last, pen.thinking = nil, nil
   api.nvim_buf_set_text(chat.buf, row, col, row, col, lines.split(text, col))
