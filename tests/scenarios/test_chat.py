@@ -582,7 +582,7 @@ def test_a_session_file_resumes_its_chats_in_their_windows(
     restored.wait_text("Hello.", resumed.buffer)
     resumed.play("Still there?")
     assert "Still here." in resumed.transcript()
-    assert restored.eval("getcompletion('AgentChat agent', 'cmdline')") == [
+    assert restored.eval("getcompletion('AgentChat agentchat:', 'cmdline')") == [
         "agentchat://1",
         "agentchat://2 (Say hello)",
     ]

@@ -81,7 +81,9 @@ async def test_a_background_process_does_not_outlive_its_command(bench: Bench) -
     began = time.monotonic()
     result = await bench.call(TOOL, command="sleep 30 & echo $!")
     assert time.monotonic() - began < 2
-    assert await dead([int(result.text)], within=1)
+    pid, _, line = result.text.partition("\n\n")
+    assert line == "1 background process was ended."
+    assert await dead([int(pid)], within=1)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,9 @@ async def test_a_process_that_left_the_group_does_not_outlive_its_command(
     bench: Bench, command: str
 ) -> None:
     result = await bench.call(TOOL, command=command)
-    assert await dead([int(result.text)], within=1)
+    pid, _, line = result.text.partition("\n\n")
+    assert line == "1 background process was ended."
+    assert await dead([int(pid)], within=1)
 
 
 async def test_cancelling_kills_the_group_and_what_was_shown_stays(bench: Bench) -> None:

@@ -92,7 +92,7 @@ def test_the_help_names_every_option_and_the_examples() -> None:
 
 
 def test_the_tool_of_the_help_is_a_tool(tmp_path: Path) -> None:
-    code = re.search(r">python\n(.*?)\n<3\.", HELP.text, re.DOTALL)
+    code = re.search(r"word_count\.py\": >python\n(.*?)\n<3\.", HELP.text, re.DOTALL)
     assert code is not None
     path = tmp_path / "word_count.py"
     path.write_text(textwrap.dedent(code[1]))

@@ -198,14 +198,16 @@ class NamespaceClient:
             out.close()
         full = watching.done() and not watching.cancelled()
         stopped = "quota" if full else report.get("stopped", "")
+        late = bool(report.get("timeout"))
         result = ProcessResult(
-            code=None if report.get("timeout") else _exit_code(report),
+            code=None if late else _exit_code(report),
             head=out.head,
             tail=out.tail,
             dropped=out.dropped,
             stderr=errors.head + errors.tail,
         )
-        return Ended(result, report["ended"], stopped)
+        # What is told of a command out of time includes what it started.
+        return Ended(result, 0 if late else report["ended"], stopped)
 
     async def _stop_when_full(self, number: int, most: int, size: Callable[[], int]) -> None:
         """End a command when its changes exceed the quota."""
